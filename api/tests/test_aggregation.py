@@ -106,7 +106,7 @@ def test_same_numbers_whatever_the_threads_and_the_order_of_rows(serve: Any, pub
         "aggregate=sum:x,mean:x&order=-sum_x",
         "group=g&aggregate=mean:x&order=mean_x&limit=3",
     ]
-    found: dict[str, set[str]] = {query: set() for query in queries}
+    answers_to: dict[str, set[str]] = {query: set() for query in queries}
     backwards = replace(many, tables={"many": many.tables["many"].sort_by([("id", "descending")])})
     for build_id, published in (("b1", many), ("b2", backwards)):
         folder = publish(published, build_id)
@@ -115,5 +115,5 @@ def test_same_numbers_whatever_the_threads_and_the_order_of_rows(serve: Any, pub
             for query in queries:
                 response = client.get(f"/v1/datasets/many/rows?{query}")
                 assert response.headers["X-Sojourn-Build"] == build_id
-                found[query].add(json.dumps(response.json()["rows"]))
-    assert [len(results) for results in found.values()] == [1, 1, 1]
+                answers_to[query].add(json.dumps(response.json()["rows"]))
+    assert [len(results) for results in answers_to.values()] == [1, 1, 1]

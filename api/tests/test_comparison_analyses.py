@@ -104,18 +104,18 @@ def test_distribution_tests_are_those_of_scipy_and_find_a_spread_that_a_shift_do
 ) -> None:
     rows = get(compared, "analysis=distributions&factor=queue_label&baseline=tail-drop 8 packets")
     assert {row["treatment"] for row in rows} == {"tail-drop 256 packets", "CoDel", "FQ-CoDel"}
-    found = {(row["treatment"], row["test"]): row for row in rows}
-    smirnov = found["tail-drop 256 packets", "Kolmogorov-Smirnov"]
+    by_test = {(row["treatment"], row["test"]): row for row in rows}
+    smirnov = by_test["tail-drop 256 packets", "Kolmogorov-Smirnov"]
     theirs = stats.ks_2samp(values["tail-drop 256 packets"], values["tail-drop 8 packets"])
     assert smirnov["p_value"] == pytest.approx(theirs.pvalue)
     assert (smirnov["family_tests"], smirnov["p_corrected"] < 1e-4) == (3, True)
     # Two modes around the baseline's: the distributions differ, and neither tends to larger values.
-    munzel = found["tail-drop 256 packets", "Brunner-Munzel"]
+    munzel = by_test["tail-drop 256 packets", "Brunner-Munzel"]
     assert munzel["p_value"] > 0.1
     ranked = stats.brunnermunzel(values["tail-drop 256 packets"], values["tail-drop 8 packets"])
     assert munzel["p_value"] == pytest.approx(ranked.pvalue)
     assert abs(munzel["statistic"]) == pytest.approx(abs(ranked.statistic))
-    apart = found["FQ-CoDel", "Brunner-Munzel"]
+    apart = by_test["FQ-CoDel", "Brunner-Munzel"]
     assert (apart["p_value"], apart["p_null_reason"]) == (None, "the groups do not overlap: no variance of ranks")
 
 

@@ -62,9 +62,9 @@ def url(build: Any, write: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
         text=True,
     )  # fmt: skip
     assert process.stdout
-    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-    assert found, "the service did not start"
-    yield found.group()
+    match = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+    assert match, "the service did not start"
+    yield match.group()
     process.terminate()
     process.communicate(timeout=120)
 

@@ -170,16 +170,16 @@ def with_scores(publish: Any, serve: Any) -> TestClient:
 
 def test_scores_of_runs_over_any_column_have_interval_and_the_rank_at_the_95th(with_scores: TestClient) -> None:
     rows = get(with_scores, "/v1/outcomes/responsiveness?group=queue_label")
-    found = {(row["queue_label"], row["percentile"]): row for row in rows}
-    assert len(found) == 2 * 3
-    short = found["short", 50]
+    by_group = {(row["queue_label"], row["percentile"]): row for row in rows}
+    assert len(by_group) == 2 * 3
+    short = by_group["short", 50]
     # Of seven runs, the smallest and the largest enclose the median with 95 %; the excluded run is in none.
     assert (short["replicates"], short["runs_without_score"]) == (7, 0)
     assert [short[f"responsiveness_{bound}rpm"] for bound in ("lower_", "", "upper_")] == pytest.approx(
         [60_000 / rtt for rtt in (66, 63, 60)]
     )
     assert (short["group_rank"], short["group_rank_at_p95"], short["is_rank_changed"]) == (1, 2, True)
-    assert not found["short", 99]["is_rank_changed"]
+    assert not by_group["short", 99]["is_rank_changed"]
 
 
 def test_one_grouping_more_divides_the_runs(with_scores: TestClient) -> None:
@@ -205,9 +205,9 @@ def test_quality_of_outcome_of_runs_is_that_of_the_function(with_scores: TestCli
 
 def test_barometer_of_groups_of_runs_has_both_ends_and_its_ranks(with_scores: TestClient) -> None:
     rows = get(with_scores, "/v1/outcomes/iqb?group=queue_label&role=app")
-    found = {(row["queue_label"], row["percentile"]): row for row in rows}
-    assert {percentile for _, percentile in found} == {None, 50, 95, 99}
-    short = found["short", 50]
+    by_group = {(row["queue_label"], row["percentile"]): row for row in rows}
+    assert {percentile for _, percentile in by_group} == {None, 50, 95, 99}
+    short = by_group["short", 50]
     assert short["iqb_lower_score"] == pytest.approx(0.73)
     assert short["iqb_upper_score"] == pytest.approx(0.953)
     assert (short["iqb_interval_lower"], short["iqb_interval_upper"]) == (pytest.approx(0.7), pytest.approx(0.956))

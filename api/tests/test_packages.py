@@ -35,9 +35,9 @@ def graph() -> grimp.ImportGraph:
 
 
 def test_every_package_is_known() -> None:
-    found = {path.parent.name for path in ROOT.glob("**/src/sojourn_*/__init__.py") if ".venv" not in path.parts}
+    names = {path.parent.name for path in ROOT.glob("**/src/sojourn_*/__init__.py") if ".venv" not in path.parts}
     # Superset's package lives in an environment of its own.
-    assert found == {*FOLDERS, "sojourn_superset"}
+    assert names == {*FOLDERS, "sojourn_superset"}
 
 
 def circle_of(module: str) -> list[str] | None:

@@ -173,13 +173,13 @@ def test_it_serves_https_with_a_certificate(example_folder: Path, tmp_path: Path
     )  # fmt: skip
     try:
         assert process.stdout
-        found = re.search(r"https://127\.0\.0\.1:\d+", process.stdout.readline())
-        assert found, process.communicate()
+        match = re.search(r"https://127\.0\.0\.1:\d+", process.stdout.readline())
+        assert match, process.communicate()
         context = ssl.create_default_context(cafile=str(certificate))
         deadline = time.monotonic() + 300
         while True:
             try:
-                assert httpx.get(f"{found.group()}/healthz", verify=context).json()["status"] == "ok"
+                assert httpx.get(f"{match.group()}/healthz", verify=context).json()["status"] == "ok"
                 break
             except httpx.ConnectError:
                 assert time.monotonic() < deadline

@@ -48,11 +48,11 @@ def server(publish: Any, build: Any, request: Any) -> Iterator[tuple[subprocess.
     )
     assert process.stdout
     first = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:\d+", first)
-    if not found:
+    match = re.search(r"http://127\.0\.0\.1:\d+", first)
+    if not match:
         process.kill()
         pytest.fail(f"{first}{process.communicate()[1]}")
-    yield process, found.group(), folder
+    yield process, match.group(), folder
     if process.poll() is None:
         process.kill()
     process.communicate()

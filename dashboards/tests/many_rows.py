@@ -70,8 +70,8 @@ class ManyRows(Contract):
         chosen = dict.fromkeys(group) | {"n": "COUNT(*)"} | named if is_grouped else dict.fromkeys(select or columns)
         sql = f"SELECT {', '.join(f'{value or key} AS {key}' for key, value in chosen.items())} FROM {name}"
         sql += f" WHERE {' AND '.join(conditions)}" + (f" GROUP BY {', '.join(group)}" if group else "")
-        found = self.held.execute(f"{sql} LIMIT {size + 1} OFFSET {start}", values).fetchall()
-        page = [dict(zip(chosen, row, strict=True)) for row in found[:size]]
+        rows = self.held.execute(f"{sql} LIMIT {size + 1} OFFSET {start}", values).fetchall()
+        page = [dict(zip(chosen, row, strict=True)) for row in rows[:size]]
         self.rows_sent += len(page)
-        following = str(start + size) if len(found) > size else None
+        following = str(start + size) if len(rows) > size else None
         return {"build_id": self.build_id, "rows": page, "row_count": len(page), "next_cursor": following}

@@ -22,10 +22,10 @@ OTHER_API = os.environ["OTHER_API"]
 def token_of(client: Any) -> str:
     """Return the token that a form of the login page carries."""
     page = client.get("/login/").get_data(as_text=True)
-    found = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
+    match = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
         r"csrf_token&#34;: &#34;([^&]+)", page
     )
-    return str(found.group(1) if found else client.get("/api/v1/security/csrf_token/").get_json()["result"])
+    return str(match.group(1) if match else client.get("/api/v1/security/csrf_token/").get_json()["result"])
 
 
 def logged_in(app: Any, user: str, password: str, address: str = "127.0.0.1") -> tuple[Any, dict[str, str], list[str]]:
@@ -60,9 +60,9 @@ def main() -> None:
     app = create_app()
     logging.disable(logging.CRITICAL)
     settings = ("SECRET_KEY", "GUEST_TOKEN_JWT_SECRET", "GLOBAL_ASYNC_QUERIES_JWT_SECRET", "PERMANENT_SESSION_LIFETIME")
-    told: dict[str, Any] = {name: str(app.config[name]) for name in settings}
+    reported: dict[str, Any] = {name: str(app.config[name]) for name in settings}
     nobody = app.test_client()
-    told["nobody"] = {
+    reported["nobody"] = {
         path: nobody.get(path).status_code
         for path in (
             "/api/v1/dashboard/",
@@ -72,16 +72,16 @@ def main() -> None:
             "/sqllab/",
         )
     }
-    told["login without a token"] = nobody.post(
+    reported["login without a token"] = nobody.post(
         "/login/", data={"username": ADMIN, "password": ADMIN_PASSWORD}
     ).status_code
-    told["nobody after that"] = nobody.get("/api/v1/me/").status_code
+    reported["nobody after that"] = nobody.get("/api/v1/me/").status_code
 
     client, headers, cookies = logged_in(app, VIEWER, VIEWER_PASSWORD)
     question = chart_question(app)
-    told["cookies"] = cookies
+    reported["cookies"] = cookies
     asked = client.post("/api/v1/chart/data", json=question, headers=headers)
-    told["viewer reads"] = {
+    reported["viewer reads"] = {
         "dashboard": client.get("/superset/dashboard/one/").status_code,
         "list": client.get("/api/v1/dashboard/").status_code,
         "chart": asked.status_code,
@@ -89,11 +89,11 @@ def main() -> None:
         if asked.status_code == 200
         else asked.get_data(as_text=True),
     }
-    told["viewer without a token"] = client.post("/api/v1/dashboard/1/permalink", json={}).status_code
+    reported["viewer without a token"] = client.post("/api/v1/dashboard/1/permalink", json={}).status_code
     sql = {"database_id": 1, "sql": "SELECT run_id FROM run_harm", "runAsync": False}
     source = {"datasource_id": question["datasource"]["id"], "datasource_type": "table"}
     chart = {"slice_name": "made", "viz_type": "table", **source}
-    told["viewer is refused"] = {
+    reported["viewer is refused"] = {
         "SQL Lab": client.post("/api/v1/sqllab/execute/", json=sql, headers=headers).status_code,
         "SQL Lab page": client.get("/sqllab/").status_code,
         "saved queries": client.get("/api/v1/saved_query/").status_code,
@@ -120,20 +120,20 @@ def main() -> None:
     client, headers, _ = logged_in(app, ADMIN, ADMIN_PASSWORD)
     of_adapters = {"sojourn": {"base_url": OTHER_API}}
     extra = {"engine_params": {"adapters": ["sojourn", "csvfile"], "adapter_kwargs": of_adapters}}
-    told["admin points elsewhere"] = client.put(
+    reported["admin points elsewhere"] = client.put(
         "/api/v1/database/1", json={"extra": json.dumps(extra)}, headers=headers
     ).status_code
-    told["admin makes another of the family"] = {
+    reported["admin makes another of the family"] = {
         uri: client.post(
             "/api/v1/database/", json={"database_name": uri, "sqlalchemy_uri": uri}, headers=headers
         ).status_code
         for uri in ("shillelagh://", "gsheets://", "shillelagh+safe://host")
     }
     asked = client.post("/api/v1/chart/data", json={**question, "force": True}, headers=headers)
-    told["after that"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
+    reported["after that"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
     asked = client.post("/api/v1/sqllab/execute/", json=sql, headers=headers)
-    told["in SQL Lab"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
-    print(json.dumps(told), file=sys.stderr)
+    reported["in SQL Lab"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
+    print(json.dumps(reported), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -101,8 +101,8 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
     )
     stated = {(user, what): cell for what, *cells in rows for user, cell in zip(users, cells, strict=True)}
-    found = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
-    assert found == stated
+    permissions = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
+    assert permissions == stated
     assert set(users) == set(roles) - {"logins"}
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]

@@ -45,8 +45,8 @@ def test_a_cell_is_the_incumbents_share_and_two_configurations_have_none(connect
     params = MATRIX["params"]
     assert (params["groupby"]["label"], params["x_axis"]["label"]) == ("incumbent", "competitor")
     query = "SELECT incumbent, competitor, {} FROM competition_matrix GROUP BY incumbent, competitor"
-    found = connection.execute(query.format(params["metric"]["sqlExpression"])).fetchall()
-    assert {(row, column): share for row, column, share in found} == {
+    rows = connection.execute(query.format(params["metric"]["sqlExpression"])).fetchall()
+    assert {(row, column): share for row, column, share in rows} == {
         ("zoom", "meet"): 75.0, ("meet", "zoom"): 30.0, ("meet", "meet"): 50.0, ("teams", "meet"): None,
     }  # fmt: skip
 

@@ -99,9 +99,9 @@ def test_two_rows_of_one_queue_are_not_compared_with_each_other() -> None:
         ],
     )
     expression = cells.figure(cell, read_look(ASSETS))["sqlExpression"]
-    found = connection.execute(f"SELECT {expression} FROM configuration_metric GROUP BY congestion_control").fetchall()
-    assert all("only one queue" in html for (html,) in found)
-    assert len(found) == 2
+    rows = connection.execute(f"SELECT {expression} FROM configuration_metric GROUP BY congestion_control").fetchall()
+    assert all("only one queue" in html for (html,) in rows)
+    assert len(rows) == 2
 
 
 def test_zero_is_a_number_and_missing_is_not() -> None:
@@ -172,9 +172,9 @@ def test_queues_are_in_one_order_from_those_with_a_queue_for_each_flow_to_the_la
     connection.execute("CREATE TABLE configuration_metric (queue_label)")
     connection.executemany("INSERT INTO configuration_metric VALUES (?)", [(label,) for label in sorted(wanted)])
     sql = read_look(ASSETS).named("SELECT {queue_in_order} AS label FROM configuration_metric ORDER BY label")
-    found = [label for (label,) in connection.execute(sql)]
-    assert [label.strip() for label in found] == wanted
-    assert len(set(found)) == len(wanted)
+    rows = [label for (label,) in connection.execute(sql)]
+    assert [label.strip() for label in rows] == wanted
+    assert len(set(rows)) == len(wanted)
 
 
 @pytest.mark.parametrize(("largest", "end"), [(61.0, "100"), (70.0, "120"), (310.0, "500"), (0.06, "0.1"), (3.2, "6")])

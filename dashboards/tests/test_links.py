@@ -22,11 +22,11 @@ def followed(sql: str, **row: str | float | None) -> tuple[dict[str, dict[str, o
     columns = ", ".join(f":{name} AS {name}" for name in row)
     (made,) = connection.execute(f"SELECT {sql} FROM (SELECT {columns})", row).fetchone()
     connection.close()
-    found = re.fullmatch(r'<a href="(?P<address>[^"<>]*)">(?P<text>[^<>]*)</a>', made)
-    assert found, made
-    path, _, query = html.unescape(found["address"]).partition("?native_filters=")
+    match = re.fullmatch(r'<a href="(?P<address>[^"<>]*)">(?P<text>[^<>]*)</a>', made)
+    assert match, made
+    path, _, query = html.unescape(match["address"]).partition("?native_filters=")
     assert path == "/superset/dashboard/captures/"
-    return prison.loads(unquote(query)), html.unescape(found["text"])
+    return prison.loads(unquote(query)), html.unescape(match["text"])
 
 
 def test_a_name_with_every_special_character_arrives_as_it_is() -> None:

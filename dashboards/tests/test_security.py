@@ -47,8 +47,8 @@ def test_a_password_of_an_example_or_a_short_one_is_refused(password: str) -> No
 
 
 def test_derived_secrets_differ_by_purpose_and_from_the_key() -> None:
-    found = {security.derived_secret(STRONG, purpose) for purpose in ("a", "b")}
-    assert len(found | {STRONG}) == 3
+    names = {security.derived_secret(STRONG, purpose) for purpose in ("a", "b")}
+    assert len(names | {STRONG}) == 3
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def shown(rows: list[tuple[str, int, int]]) -> dict[str, str]:
 
 def shade(cell: str) -> str:
     """Return the colour of the square, or that it has none."""
-    found = re.search(r"background:(#[0-9a-f]{6})", cell)
-    return found.group(1) if found else "none"
+    match = re.search(r"background:(#[0-9a-f]{6})", cell)
+    return match.group(1) if match else "none"
 
 
 def text(cell: str) -> str:
@@ -133,8 +133,8 @@ def test_the_api_groups_the_bins_of_countries() -> None:
     path = Path(ASSETS) / "datasets/sojourn_api/connections/country_delay.yaml"
     pushed = rewrite(yaml.safe_load(path.read_text(encoding="utf-8"))["sql"])
     # A row per country, twice: no bin is asked for.
-    asked = re.findall(r"country_histogram\?group=([^&]*)&", pushed)
-    assert asked == ["country%2Cdataset%2Crtt_basis%2Csample_basis%2Csynthetic"] * 2
+    matches = re.findall(r"country_histogram\?group=([^&]*)&", pushed)
+    assert matches == ["country%2Cdataset%2Crtt_basis%2Csample_basis%2Csynthetic"] * 2
     assert "bin_lower_us__ge=100000" in pushed
 
 

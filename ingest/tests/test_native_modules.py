@@ -27,11 +27,11 @@ def code_of(source: str) -> str:
     source = _MACRO_PATH.sub("crate", source)
     kept = []
     place = 0
-    for found in re.finditer(r"#\[cfg\(test\)\]\s*", source):
-        if found.start() < place:
+    for match in re.finditer(r"#\[cfg\(test\)\]\s*", source):
+        if match.start() < place:
             continue
-        kept.append(source[place : found.start()])
-        place = _end_of_item(source, found.end())
+        kept.append(source[place : match.start()])
+        place = _end_of_item(source, match.end())
     return "".join([*kept, source[place:]])
 
 
@@ -52,8 +52,8 @@ def module_of(path: Path, root: Path) -> str:
 
 def paths_in(code: str, module: str) -> Iterator[str]:
     """Yield each path into the crate that the code of a module names."""
-    for found in _USE.finditer(code):
-        start, middle, last = found.groups()
+    for match in _USE.finditer(code):
+        start, middle, last = match.groups()
         if not middle and last is None:
             # ``pub(crate)``, or ``self`` as a value.
             continue

@@ -21,14 +21,14 @@ def described(**changed: Any) -> Any:
 
 def test_a_workload_has_its_parts_in_the_directions_of_the_plan_and_none_without_background() -> None:
     axes = {"queue": ["codel"], "workload": ["noBG", "short-many", "long-many"], "congested": ["both"]}
-    found = {one.name: one.parts for one in described(axes=axes, links=LINKS).workloads}
-    assert found["noBG"] == []
-    assert [(part.direction, part.sessions) for part in found["short-many"]] == [("uplink", 1), ("downlink", 16)]
-    assert [(part.direction, part.sessions, part.interarrival) for part in found["long-many"]] == [
+    by_name = {one.name: one.parts for one in described(axes=axes, links=LINKS).workloads}
+    assert by_name["noBG"] == []
+    assert [(part.direction, part.sessions) for part in by_name["short-many"]] == [("uplink", 1), ("downlink", 16)]
+    assert [(part.direction, part.sessions, part.interarrival) for part in by_name["long-many"]] == [
         ("uplink", 8, None),
         ("downlink", 64, None),
     ]
-    short = found["short-many"][0]
+    short = by_name["short-many"][0]
     assert short.interarrival.mean_s == 2
     # The mean that IMC'14 states is 50.5 kB.
     assert short.flow_size.mean_bytes == pytest.approx(50_500, rel=0.003)

@@ -85,12 +85,12 @@ def serving(var: Path) -> Iterator[Service]:
         try:
             assert server.stdout is not None
             # Nothing is said where the server ends instead.
-            found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
-            if found is None:
+            match = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
+            if match is None:
                 server.wait(timeout=STOP_S)
                 log.seek(0)
                 pytest.fail(f"the server ended: {log.read().decode(errors='replace')}")
-            with httpx.Client(base_url=found.group(), timeout=ANSWER_S) as client:
+            with httpx.Client(base_url=match.group(), timeout=ANSWER_S) as client:
                 _wait(client)
                 yield Service(var, client)
         finally:

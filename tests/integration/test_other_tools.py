@@ -19,9 +19,11 @@ pytestmark = pytest.mark.integration
 @pytest.fixture(scope="module")
 def addresses(repository: Path) -> list[str]:
     text = (repository / "docs" / "how-to" / "use-the-api-from-other-tools.md").read_text(encoding="utf-8")
-    found = re.findall(r"(?:http://127\.0\.0\.1:8000)?(/v1/(?:datasets|distributions)/\w+[^\s'\"`]*\?[^\s'\"`]*)", text)
-    assert len(found) >= 6
-    return found
+    matches = re.findall(
+        r"(?:http://127\.0\.0\.1:8000)?(/v1/(?:datasets|distributions)/\w+[^\s'\"`]*\?[^\s'\"`]*)", text
+    )
+    assert len(matches) >= 6
+    return matches
 
 
 def test_every_address_answers_with_rows(service: Service, addresses: list[str]) -> None:
@@ -40,6 +42,6 @@ def test_duckdb_reads_the_file_of_an_answer(service: Service, addresses: list[st
     address = next(address for address in addresses if "format=parquet" in address and "role=app" in address)
     path = tmp_path / "harm.parquet"
     path.write_bytes(service.client.get(address).content)
-    found = duckdb.sql(f"select queue_label, count(*) as runs from '{path}' group by all").fetchall()
+    rows = duckdb.sql(f"select queue_label, count(*) as runs from '{path}' group by all").fetchall()
     answer = service.rows("run_harm", role="app", group="queue_label", excluded="include")
-    assert dict(found) == {row["queue_label"]: row["n"] for row in answer}
+    assert dict(rows) == {row["queue_label"]: row["n"] for row in answer}

@@ -31,7 +31,7 @@ class Block:
 
 def blocks_of(page: str) -> list[Block]:
     """Return the blocks of a page in order."""
-    return [Block(found["command"], found["mark"], found["output"]) for found in BLOCK.finditer(page)]
+    return [Block(match["command"], match["mark"], match["output"]) for match in BLOCK.finditer(page)]
 
 
 def plain(text: str) -> str:

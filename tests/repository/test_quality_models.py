@@ -31,9 +31,9 @@ def _sections() -> dict[str, str]:
 
 @pytest.mark.parametrize("model", _models())
 def test_every_model_has_one_section_with_its_four_parts(model: str) -> None:
-    found = {heading: text for heading, text in _sections().items() if f"`{model}`" in heading}
-    assert len(found) == 1, list(found)
-    (text,) = found.values()
+    by_name = {heading: text for heading, text in _sections().items() if f"`{model}`" in heading}
+    assert len(by_name) == 1, list(by_name)
+    (text,) = by_name.values()
     assert [part for part in PARTS if part not in text] == []
 
 

@@ -71,8 +71,8 @@ def test_a_little_table_of_several_files_is_copied_once_for_its_content(
             (kind,) = connection.execute(
                 "select table_type from information_schema.tables where table_name = 'qoe_score'"
             ).fetchall()
-            found = connection.execute("select run_id from lake.qoe_score order by run_id").fetchall()
-        return kind[0], [row[0] for row in found]
+            rows = connection.execute("select run_id from lake.qoe_score order by run_id").fetchall()
+        return kind[0], [row[0] for row in rows]
 
     put_score(lake, "/a", "c1")
     register(warehouse, lake)

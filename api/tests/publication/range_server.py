@@ -46,18 +46,18 @@ def serving(folder: Path) -> Iterator[RangeServer]:
                 self.send_error(404)
                 return
             content = path.read_bytes()
-            asked = _RANGE.match(self.headers.get("Range", ""))
+            match = _RANGE.match(self.headers.get("Range", ""))
             first, last = 0, len(content) - 1
-            if asked:
-                first, last = int(asked[1]), min(int(asked[2] or last), last)
-            self.send_response(206 if asked else 200)
+            if match:
+                first, last = int(match[1]), min(int(match[2] or last), last)
+            self.send_response(206 if match else 200)
             self.send_header("Accept-Ranges", "bytes")
-            if asked:
+            if match:
                 self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
             self.send_header("Content-Length", str(last - first + 1))
             self.end_headers()
             if with_body:
-                noted.ranges += bool(asked)
+                noted.ranges += bool(match)
                 noted.sent[name] = noted.sent.get(name, 0) + last - first + 1
                 self.wfile.write(content[first : last + 1])
 

@@ -42,9 +42,9 @@ def test_the_crate_is_valid_and_a_missing_file_is_not(site: Path, publication_to
         "--offline", "-p", "ro-crate-1.1", "-l", "required", "-f", "json", "-o", report, "--no-paging", site,
     )  # fmt: skip
     run(*command)
-    told = json.loads(report.read_bytes())
-    assert told["passed"]
-    assert told["issues"] == []
+    document = json.loads(report.read_bytes())
+    assert document["passed"]
+    assert document["issues"] == []
     (site / "data" / "run.parquet").unlink()
     run(*command, status=1)
 

@@ -71,9 +71,9 @@ class Server:
 
     def status_of_process(self) -> dict[str, int]:
         """Return the resident memory in bytes and the number of open files."""
-        found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
-        assert found
-        return {"bytes": int(found[1]) * 1024, "files": len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))}
+        match = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{self.process.pid}/status").read_text(), re.MULTILINE)
+        assert match
+        return {"bytes": int(match[1]) * 1024, "files": len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))}
 
 
 @contextmanager
@@ -89,9 +89,9 @@ def serving(
         try:
             assert process.stdout
             first = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", first)
-            assert found, first + log.read_text()
-            server = Server(process, int(found[1]), log)
+            match = re.search(r"http://127\.0\.0\.1:(\d+)", first)
+            assert match, first + log.read_text()
+            server = Server(process, int(match[1]), log)
             assert server.get("/healthz")[0] == 200
             yield server
             assert process.poll() is None, "the server has ended"

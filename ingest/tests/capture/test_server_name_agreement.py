@@ -173,9 +173,9 @@ def test_server_names_are_those_of_tshark(shared: Path, report: Callable[[str], 
         if not ndpi_names(result) and all(flow["client_hello_outcome"] is None for flow in flows):
             continue
         # tshark tells names by packet, so that flows of the same ends are one here.
-        wanted, found = Counter(tshark_names(capture)), Counter(set(own_names(flows)))
-        compared += (wanted | found).total()
-        missing, extra = differences(wanted, found)
+        wanted, counts = Counter(tshark_names(capture)), Counter(set(own_names(flows)))
+        compared += (wanted | counts).total()
+        missing, extra = differences(wanted, counts)
         if missing or extra:
             differing[capture.name] = (max(len(missing), len(extra)), f"missing {missing[:3]}, too much {extra[:3]}")
     assert compared > 400

@@ -22,7 +22,7 @@ WITH_RTT, RTTS = 12, 44
 
 def of_the_other(text: str) -> tuple[Counter[int], set[int]]:
     """Return whole RTTs in microseconds, and the times of flips."""
-    return Counter(int(found) for found in WHOLE_RTT.findall(text)), {int(found) for found in FLIP.findall(text)}
+    return Counter(int(rtt) for rtt in WHOLE_RTT.findall(text)), {int(rtt) for rtt in FLIP.findall(text)}
 
 
 def ours(path: Path) -> tuple[Counter[int], set[int]]:

@@ -101,8 +101,8 @@ def test_the_dictionaries_are_read(tmp_path: Path, data: Path) -> None:
     """What the tests below look for is found where it is to be found."""
     lake = Lake(tmp_path / "lake")
     ingest(lake, data)
-    found = {text for path in files_of(lake) for text in texts_beside_rows(path)}
-    assert texts_that_are_gone() - found == {HOST, ONLY_OF_HOST, FORGOTTEN}
+    names = {text for path in files_of(lake) for text in texts_beside_rows(path)}
+    assert texts_that_are_gone() - names == {HOST, ONLY_OF_HOST, FORGOTTEN}
 
 
 @pytest.mark.parametrize("known_by", ["address", "key"])

@@ -217,44 +217,44 @@ OTHERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 def test_the_tins_of_cake_are_parts_of_it() -> None:
-    found = read_counters(CAKE)
-    assert (found.row["shaper_rate_bps"], found.row["diffserv_mode"]) == (10_000_000, "diffserv3")
-    assert (found.row["ecn_marked_packets"], found.row["memory_used_bytes"]) == (17, 8000)
-    assert [part["part_name"] for part in found.parts] == ["bulk", "best_effort", "voice"]
-    tin = found.parts[1]
+    counts = read_counters(CAKE)
+    assert (counts.row["shaper_rate_bps"], counts.row["diffserv_mode"]) == (10_000_000, "diffserv3")
+    assert (counts.row["ecn_marked_packets"], counts.row["memory_used_bytes"]) == (17, 8000)
+    assert [part["part_name"] for part in counts.parts] == ["bulk", "best_effort", "voice"]
+    tin = counts.parts[1]
     assert (tin["ecn_marked_packets"], tin["dropped_packets"], tin["dropped_acknowledgements"]) == (7, 4, 6)
     assert (tin["peak_delay_us"], tin["mean_delay_us"], tin["base_delay_us"]) == (7000, 3000, 20)
     assert (tin["threshold_rate_bps"], tin["target_us"], tin["bulk_flows"]) == (10_000_000, 5000, 8)
-    assert found.unknown == {"cake.tins.newer_key": 1}
+    assert counts.unknown == {"cake.tins.newer_key": 1}
 
 
 def test_dualpi2_has_two_queues_and_two_ways_of_marking() -> None:
-    found = read_counters(DUALPI2)
-    row = found.row
+    counts = read_counters(DUALPI2)
+    row = counts.row
     assert (row["ecn_marked_packets"], row["step_marked_packets"], row["credit_bytes"]) == (33, 11, -300)
     assert (row["marking_probability_ratio"], row["backlog_max_packets"]) == (0.25, 40)
-    assert [(part["part_name"], part["queue_delay_us"], part["enqueued_packets"]) for part in found.parts] == [
+    assert [(part["part_name"], part["queue_delay_us"], part["enqueued_packets"]) for part in counts.parts] == [
         ("l4s", 900, 80),
         ("classic", 15000, 70),
     ]
-    assert found.unknown == {}
+    assert counts.unknown == {}
 
 
 @pytest.mark.parametrize(("qdisc", "columns"), OTHERS)
 def test_each_discipline_has_its_own_keys(qdisc: dict[str, Any], columns: dict[str, Any]) -> None:
-    found = read_counters({"handle": "2:"} | qdisc)
-    assert {column: found.row[column] for column in columns} == columns
-    assert found.unknown == {}
+    counts = read_counters({"handle": "2:"} | qdisc)
+    assert {column: counts.row[column] for column in columns} == columns
+    assert counts.unknown == {}
 
 
 def test_a_class_of_htb_is_not_a_discipline() -> None:
     htb = {"class": "htb", "handle": "1:10", "parent": "1:1", "leaf": "10:", "prio": 0, "rate": 625_000}
     stats = {"bytes": 3, "packets": 2, "drops": 1, "lended": 5, "borrowed": 6, "giants": 0, "tokens": -7, "ctokens": 8}
     for form in (htb | stats, htb | {"stats": stats}):
-        found = read_counters(form)
-        assert (found.row["is_class"], found.row["root"], found.row["kind"]) == (True, False, "htb")
-        assert (found.row["sent_packets"], found.row["lent_packets"], found.row["borrowed_packets"]) == (2, 5, 6)
-        assert (found.row["shaper_rate_bps"], found.unknown) == (5_000_000, {})
+        counts = read_counters(form)
+        assert (counts.row["is_class"], counts.row["root"], counts.row["kind"]) == (True, False, "htb")
+        assert (counts.row["sent_packets"], counts.row["lent_packets"], counts.row["borrowed_packets"]) == (2, 5, 6)
+        assert (counts.row["shaper_rate_bps"], counts.unknown) == (5_000_000, {})
 
 
 def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_their_poll(tmp_path: Path) -> None:

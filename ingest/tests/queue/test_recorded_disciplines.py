@@ -111,8 +111,8 @@ def test_the_last_poll_is_what_tc_says_in_text(name: str) -> None:
             assert [row[column] for column in SENT_COLUMNS] == [int(number) for number in sent.groups()], key
             compared += 1
         for word, column in IN_TEXT.items():
-            if (found := re.search(rf"(?<![\w-]){word} (-?\d+)\b", text)) is not None and row["kind"] != "cake":
-                assert row[column] == int(found[1]), (key, column)
+            if (match := re.search(rf"(?<![\w-]){word} (-?\d+)\b", text)) is not None and row["kind"] != "cake":
+                assert row[column] == int(match[1]), (key, column)
                 compared += 1
     assert compared >= 1
 

@@ -168,8 +168,8 @@ def test_the_key_of_a_long_table_is_tested_as_strictly_as_that_of_a_short_one(re
             "create table staging.stg_lake__queue_packet as from (values"
             " ('h', 1), ('h', 2), ('k', 1), ('h', 2), ('h', 2), ('k', null), (null, 7)) as t(source_hash, packet_index)"
         )
-        found = connection.execute(test.sql).fetchall()
-    assert sorted(found, key=str) == sorted([("h", 2, 3), ("k", None, 1), (None, 7, 1)], key=str)
+        rows = connection.execute(test.sql).fetchall()
+    assert sorted(rows, key=str) == sorted([("h", 2, 3), ("k", None, 1), (None, 7, 1)], key=str)
 
 
 @pytest.mark.long

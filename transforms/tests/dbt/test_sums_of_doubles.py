@@ -20,13 +20,13 @@ CONDITION = re.compile(r"\bcase when .*? then\b", re.DOTALL)
 
 def sums(sql: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the argument of each aggregate that adds; one over a window of ordered rows is left out."""
-    for found in re.finditer(r"\b(sum|avg)\(", sql):
-        end, depth = found.end(), 1
+    for match in re.finditer(r"\b(sum|avg)\(", sql):
+        end, depth = match.end(), 1
         while depth:
             depth += {"(": 1, ")": -1}.get(sql[end], 0)
             end += 1
         if not re.match(r"\s*over\b", sql[end:]):
-            yield found[1], sql[found.end() : end - 1]
+            yield match[1], sql[match.end() : end - 1]
 
 
 def out_of_order(sql: str, doubles: set[str]) -> list[str]:
@@ -42,9 +42,9 @@ def out_of_order(sql: str, doubles: set[str]) -> list[str]:
 @pytest.fixture(scope="module")
 def doubles(project: Path) -> set[str]:
     """Return the names of the columns of marts that are doubles."""
-    found = {name for name, column in read_dictionary(project).columns.items() if column["data_type"] == "double"}
-    assert len(found) > 50
-    return found
+    names = {name for name, column in read_dictionary(project).columns.items() if column["data_type"] == "double"}
+    assert len(names) > 50
+    return names
 
 
 def test_no_model_adds_doubles_in_the_order_of_rows(project: Path, doubles: set[str]) -> None:

@@ -77,6 +77,6 @@ def assert_same_lake(left: Path, right: Path) -> None:
     assert ": equal" in compared, compared
     lake = Lake(right / "lake")
     named = {lake.place_of(file) for commit in lake.live() for file in commit.files}
-    found = {str(path.relative_to(lake.root)) for path in (lake.root / "data").rglob("*") if path.is_file()}
-    assert found == named
+    names = {str(path.relative_to(lake.root)) for path in (lake.root / "data").rglob("*") if path.is_file()}
+    assert names == named
     assert list(lake.root.rglob("*.tmp")) == []

@@ -90,8 +90,8 @@ class ThrottlingStore:
         if outcome == "unsaid":
             self._answer(request, 500, {"Content-Type": "application/xml"}, INTERNAL)
             return
-        told = {name: value for name, value in response.getheaders() if name.lower() not in OF_CONNECTION}
-        self._answer(request, response.status, told, content)
+        by_name = {name: value for name, value in response.getheaders() if name.lower() not in OF_CONNECTION}
+        self._answer(request, response.status, by_name, content)
 
     def _answer(self, request: BaseHTTPRequestHandler, status: int, headers: dict[str, str], content: bytes) -> None:
         with self._lock:

@@ -18,9 +18,9 @@ LARGEST = 5000
 
 def test_the_lower_rank_of_a_median_is_never_too_large_and_at_most_one_too_small(repository: Path) -> None:
     text = (repository / "models/macros/connection/groups_of_lines.sql").read_text()
-    found = re.search(r"macro lower_rank_of_median\(n\) -%\}\n(.*?)\{%-", text, re.DOTALL)
-    assert found is not None
-    expression = found[1].replace("{{ n }}", "n")
+    match = re.search(r"macro lower_rank_of_median\(n\) -%\}\n(.*?)\{%-", text, re.DOTALL)
+    assert match is not None
+    expression = match[1].replace("{{ n }}", "n")
     with duckdb.connect() as connection:
         rows = connection.execute(
             f"select n, {expression} from range(6, {LARGEST}) as numbers(n) order by n"

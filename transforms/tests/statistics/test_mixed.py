@@ -56,11 +56,11 @@ def test_a_balanced_design_has_the_variances_and_differences_of_the_analysis_of_
         for one in contrasts(balanced.design)
         if one.level == "FQ-CoDel" and one.at == {"control": "bbr", "rate": "4 Mbit/s"}
     ]
-    found = balanced.estimate(difference.weights)
+    estimate = balanced.estimate(difference.weights)
     half = scipy.stats.t.ppf(0.975, 55) * np.sqrt(2 * residual_mean_square / 6)
-    assert found.value == pytest.approx(means[11] - means[3])
-    assert found.degrees == pytest.approx(55)
-    assert (found.lower, found.upper) == pytest.approx((found.value - half, found.value + half), rel=1e-6)
+    assert estimate.value == pytest.approx(means[11] - means[3])
+    assert estimate.degrees == pytest.approx(55)
+    assert (estimate.lower, estimate.upper) == pytest.approx((estimate.value - half, estimate.value + half), rel=1e-6)
 
 
 def test_a_mean_of_a_balanced_design_has_satterthwaites_degrees_of_freedom(balanced: MixedFit) -> None:
@@ -69,9 +69,9 @@ def test_a_mean_of_a_balanced_design_has_satterthwaites_degrees_of_freedom(balan
     block = 12 * table.mean(axis=1).var(ddof=1)
     variance = block / 12 + 11 / 12 * residual
     degrees = variance**2 / ((block / 12) ** 2 / 5 + (11 / 12 * residual) ** 2 / 55)
-    found = balanced.estimate(np.eye(12)[0])
-    assert found.standard_error == pytest.approx(np.sqrt(variance / 6), rel=1e-5)
-    assert found.degrees == pytest.approx(degrees, rel=1e-4)
+    estimate = balanced.estimate(np.eye(12)[0])
+    assert estimate.standard_error == pytest.approx(np.sqrt(variance / 6), rel=1e-5)
+    assert estimate.degrees == pytest.approx(degrees, rel=1e-4)
 
 
 def test_terms_of_a_balanced_design_are_the_f_tests_of_the_analysis_of_variance(balanced: MixedFit) -> None:
@@ -133,16 +133,16 @@ def test_estimates_are_those_of_lme4_and_degrees_of_freedom_those_of_lmertest(na
     assert fit.block_variance == pytest.approx(golden["block_variance"], rel=1e-3, abs=1e-9)
     assert fit.residual_variance == pytest.approx(golden["residual_variance"], rel=1e-3)
     for quantity, weights in OF_LMER.items():
-        found, expected = fit.estimate(weights), golden["estimates"][quantity]
-        assert found.value == pytest.approx(expected["estimate"], rel=1e-5)
-        assert found.standard_error == pytest.approx(expected["standard_error"], rel=1e-4)
+        estimate, expected = fit.estimate(weights), golden["estimates"][quantity]
+        assert estimate.value == pytest.approx(expected["estimate"], rel=1e-5)
+        assert estimate.standard_error == pytest.approx(expected["standard_error"], rel=1e-4)
         if fit.is_singular:
             # lmerTest's variances have no slope where the block variance is 0, so it pools the blocks' degrees.
             assert expected["degrees"] == pytest.approx(values.size - 4)
-            assert within_degrees(fit.design) - 2 < found.degrees <= expected["degrees"] + 1e-6
+            assert within_degrees(fit.design) - 2 < estimate.degrees <= expected["degrees"] + 1e-6
         else:
             # lmerTest has the observed information, which is the expected one in a complete design.
-            assert found.degrees == pytest.approx(expected["degrees"], rel=0.02 if "unbalanced" in name else 1e-3)
+            assert estimate.degrees == pytest.approx(expected["degrees"], rel=0.02 if "unbalanced" in name else 1e-3)
 
 
 def test_an_unbalanced_design_is_the_generalised_least_squares_of_its_covariance_matrix() -> None:
@@ -200,10 +200,10 @@ def test_a_singular_fit_has_the_estimates_of_the_model_without_blocks_and_no_nar
         assert fit.residual_variance == pytest.approx(residual_variance)
         assert fit.means == pytest.approx([part.mean() for part in of_cells])
         for one in contrasts(design):
-            found = fit.estimate(one.weights)
+            estimate = fit.estimate(one.weights)
             error = np.sqrt(residual_variance * sum(w**2 / p.size for w, p in zip(one.weights, of_cells, strict=True)))
-            assert found.standard_error == pytest.approx(error)
-            assert within_degrees(design) - 0.5 < found.degrees <= kept.size - 12 + 1e-9
+            assert estimate.standard_error == pytest.approx(error)
+            assert within_degrees(design) - 0.5 < estimate.degrees <= kept.size - 12 + 1e-9
     assert seen >= 5
 
 
@@ -247,11 +247,11 @@ def test_intervals_contain_planted_effects_as_often_as_they_say() -> None:
         design, values, truth = drawn(random, 5, 3.0, 2.0)
         fit = fit_mixed(design, values)
         for one in itertools.islice(contrasts(design), 0, 9, 3):
-            found = fit.estimate(one.weights)
-            difference_hits += found.lower <= one.weights @ truth <= found.upper
+            estimate = fit.estimate(one.weights)
+            difference_hits += estimate.lower <= one.weights @ truth <= estimate.upper
             asked += 1
-        found = fit.estimate(np.eye(12)[4])
-        mean_hits += found.lower <= truth[4] <= found.upper
+        estimate = fit.estimate(np.eye(12)[4])
+        mean_hits += estimate.lower <= truth[4] <= estimate.upper
     assert 0.92 <= difference_hits / asked <= 0.98
     assert 0.90 <= mean_hits / studies <= 0.99
 
@@ -260,8 +260,8 @@ def test_planted_effects_are_inside_their_intervals_and_no_effect_is_not_found()
     design, values, truth = drawn(np.random.default_rng(29), 12, 3.0, 1.0)
     fit = fit_mixed(design, values)
     for place in range(truth.size):
-        found = fit.estimate(np.eye(12)[place], level=0.999)
-        assert found.lower <= truth[place] <= found.upper
+        estimate = fit.estimate(np.eye(12)[place], level=0.999)
+        assert estimate.lower <= truth[place] <= estimate.upper
     levels, names = complete(12)
     noise = np.random.default_rng(29).normal(0, 1, values.size)
     none = fit_mixed(design_of(levels, FACTORS, names, noise), noise)
