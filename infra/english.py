@@ -28,7 +28,7 @@ RULES = {
     r"anew|afresh": "again",
     r"mend(?:s|ed)?": "correct, or fix",
     r"bereft": "orphaned",
-    rf"(?<![Tt]here )is no (?:{_THINGS})": "is not a …",
+    rf"(?<![Tt]here\s)is no (?:{_THINGS})": "is not a …",
     rf"are no (?:{_THINGS}|repetition|losse|rate)s?": "are not …",
     r"least (?:RTT|delay|value|rate)": "minimum, or smallest",
     r"greatest(?![(])": "maximum, or largest",
@@ -50,8 +50,21 @@ RULES = {
     r"utili[sz]es?|utili[sz]ing": "use",
     r"due to the fact that": "because",
     r"under the premise": "assuming",
+    r"whoever": "anyone who, or the reader as you",
+    r"(?:each|every) two (?!seconds|minutes|weeks|packets)": "each pair of",
+    r"everything generated": "all generated files",
+    r"look-ups?": "lookup",
+    r"speaks? against": "contradicts",
+    r"tells? of": "describes",
+    r"[Aa]s of sojourn": "as in sojourn …",
+    r"read to the bottom": "with all subfolders",
+    r"may be given (?:again|several times)": "may be repeated",
+    r"at the most": "at most",
+    r"\d+ s of the processor|seconds? by the clock": "of CPU, or elapsed",
 }
-PATTERN = re.compile(rf"\b(?:{'|'.join(RULES)})\b")
+#: A phrase may be wrapped: any white space counts as the space of a rule.
+_WRAPPED = {rule.replace(" ", r"\s+"): advice for rule, advice in RULES.items()}
+PATTERN = re.compile(rf"\b(?:{'|'.join(_WRAPPED)})\b")
 COMMANDS = re.compile(r"(?:^|[/_])cli(?:/|\.py$)")
 FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -110,8 +123,8 @@ def ruled_out(name: str, content: str) -> Iterator[tuple[int, str, str]]:
         return
     for line, text in texts(name, content):
         for match in PATTERN.finditer(text):
-            advice = next(advice for rule, advice in RULES.items() if re.fullmatch(rule, match[0]))
-            yield line + text.count("\n", 0, match.start()), match[0], advice
+            advice = next(advice for rule, advice in _WRAPPED.items() if re.fullmatch(rule, match[0]))
+            yield line + text.count("\n", 0, match.start()), " ".join(match[0].split()), advice
 
 
 def main(names: list[str]) -> int:

@@ -37,3 +37,10 @@ def test_of_rust_texts_count_but_not_comments() -> None:
     assert list(english.ruled_out("native/a/src/b.rs", '// Counted anew.\nlet a = "it is no file";\n')) == [
         (2, "is no file", "is not a …")
     ]
+
+
+def test_phrases_are_found_across_a_break_of_the_line() -> None:
+    text = "description: Each leg is a path\n  of its own, as a user would\n  say so. There is no\n  file.\n"
+    assert [(line, phrase) for line, phrase, _ in english.ruled_out("dashboards/assets/a.yaml", text)] == [
+        (1, "is a path of its own")
+    ]
