@@ -34,6 +34,7 @@ PROJECTS = {
 #: Extras of the packages, and what they are called here.
 EXTRAS = {
     ("ingest", "object-store"): "object-store",
+    ("transforms", "build"): "build",
     ("transforms", "dbt"): "dbt",
     ("transforms", "spark"): "spark",
     ("api/client", "arrow"): "client-arrow",
@@ -64,7 +65,8 @@ def _outside(requirements: list[str]) -> Iterator[str]:
         if ours is None:
             yield requirement
         elif ours["extra"]:
-            yield from _outside(_project(ours["name"])["optional-dependencies"][ours["extra"]])
+            (folder,) = (folder for folder in PROJECTS if Path(folder).name == ours["name"])
+            yield from _outside(_project(folder)["optional-dependencies"][ours["extra"]])
 
 
 class CustomMetadataHook(MetadataHookInterface):

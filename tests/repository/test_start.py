@@ -125,3 +125,26 @@ def test_a_look_loads_what_draws_and_neither_dbt_nor_pandas_nor_scipy(tmp_path: 
     modules = loaded(tmp_path, "look", str(log), "--no-open", status=0)
     assert {"matplotlib", "jinja2", "duckdb"} <= modules
     assert modules.isdisjoint({"dbt", "pandas", "scipy", "statsmodels", "fastapi", "pyspark", "sojourn_client"})
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "extra"),
+    [("uvicorn", ("serve",), "serve"), ("scipy", ("build",), "build")],
+)
+def test_what_an_installation_lacks_is_named_with_its_extra(
+    module: str, arguments: tuple[str, ...], extra: str, tmp_path: Path
+) -> None:
+    package = tmp_path / "without" / module
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"raise ModuleNotFoundError('no module', name={module!r})")
+    (tmp_path / "ping.txt").write_text(
+        "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.5 ms\n"
+    )
+    sojourn, var = Path(sys.executable).parent / "sojourn", tmp_path / "var"
+    subprocess.run([sojourn, "ingest", tmp_path / "ping.txt", "--var", var], check=True, capture_output=True)
+    done = subprocess.run(
+        [sojourn, *arguments, "--var", var],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "without")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"error: {module} is not installed: pip install 'sojourn[{extra}]'"

@@ -119,15 +119,12 @@ def serve(
 ) -> None:
     """Serve the published build; see the help text."""
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
-    try:
-        import uvicorn
+    import uvicorn
 
-        from sojourn_api.worker import guarded_app, log_to_stderr
-    except ModuleNotFoundError as error:
-        raise _fail(f"{error.name} is not installed; install sojourn with its extra serve: sojourn[serve]") from None
     from sojourn_api.safety.admission import is_loopback
     from sojourn_api.safety.connections import BoundedProtocol
     from sojourn_api.snapshot import SnapshotError
+    from sojourn_api.worker import guarded_app, log_to_stderr
 
     if var is not None and snapshots is not None:
         raise _fail("--var and --snapshots both name the builds; give one of them")

@@ -78,10 +78,8 @@ def publish(
         "date": date,
         "url": None if url is None else url.rstrip("/"),
     }
-    try:
-        from sojourn_api.publication.reporting import run_publish
-    except ModuleNotFoundError as error:
-        raise _missing(error) from None
+    from sojourn_api.publication.reporting import run_publish
+
     run_publish(out, _snapshots(var), chosen_datasets, chosen_studies, order_of, dry_run)
 
 
@@ -124,16 +122,9 @@ def verify(
         raise typer.BadParameter(f"{inputs}: no such folder", param_hint="--inputs")
     if inputs is None and (rebuild_in is not None or ingest_options):
         raise typer.BadParameter("goes with --inputs only", param_hint="--rebuild-in or --ingest-options")
-    try:
-        from sojourn_api.publication.reporting import run_verify
-    except ModuleNotFoundError as error:
-        raise _missing(error) from None
+    from sojourn_api.publication.reporting import run_verify
+
     run_verify(folder, permalink, inputs, rebuild_in, ingest_options)
-
-
-def _missing(error: ModuleNotFoundError) -> typer.Exit:
-    typer.echo(f"error: {error.name} is not installed; install sojourn with its extra serve: sojourn[serve]", err=True)
-    return typer.Exit(1)
 
 
 def _snapshots(var: Path | None) -> Path:

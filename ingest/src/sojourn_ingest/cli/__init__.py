@@ -120,12 +120,34 @@ def text_of(error: Exception) -> str:
     return str(error)
 
 
+#: Extra of the distribution by the module that the rest of it needs; whoever only ingests and looks installs none.
+EXTRA_OF = {
+    "fastapi": "serve",
+    "httptools": "serve",
+    "httpx": "client",
+    "obstore": "object-store",
+    "prometheus_client": "serve",
+    "pydantic_settings": "serve",
+    "pyspark": "spark",
+    "scipy": "build",
+    "starlette": "serve",
+    "statsmodels": "build",
+    "uvicorn": "serve",
+}
+
+
 def main() -> None:
     """Run the command line; what its user can correct ends in one line."""
     try:
         application()()
     except (OperatorError, OSError) as error:
         print(f"error: {printable(text_of(error))}", file=sys.stderr)
+        sys.exit(1)
+    except ModuleNotFoundError as error:
+        extra = EXTRA_OF.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(f"error: {error.name} is not installed: pip install 'sojourn[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except MemoryError:
         text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"
