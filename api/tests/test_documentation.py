@@ -53,7 +53,7 @@ def test_every_parameter_has_a_row_in_the_section_of_its_address(client: TestCli
     names = {parameter["name"] for parameter in parameters if parameter["in"] == "query"} - {"filters"}
     section = TEXT.partition(f"\n{SECTIONS[path]}\n")[2].partition("\n## ")[0]
     listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    referred = set(re.findall(r"`(\w+)`", section.partition(" as above")[0].rpartition("Parameters:")[2]))
+    referred = set(re.findall(r"`(\w+)`", section.partition("the parameters are:")[0].rpartition("Besides")[2]))
     assert names - listed - referred == set()
 
 
