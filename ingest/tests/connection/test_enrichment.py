@@ -48,6 +48,15 @@ def test_the_longest_prefix_decides(prefix_list: Path) -> None:
     assert found["access_technology"] == ["unknown"] * 5
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_a_prefix_list_may_be_separated_and_encoded_otherwise(tmp_path: Path, delimiter: str, codec: str) -> None:
+    path = tmp_path / "other.csv"
+    path.write_bytes(f"country{delimiter}prefix\r\nde{delimiter}192.0.2.0/24\r\n".encode(codec))
+    found = look_up({"client_address": ["192.0.2.7", "192.0.3.7"]}, Enrichment((PrefixList.load(path),)))
+    assert found["country"] == ["DE", None]
+
+
 def test_what_the_source_says_wins_unless_asked_otherwise(prefix_list: Path) -> None:
     given: dict[str, list[object]] = {
         "client_address": ["8.9.9.9", "8.9.9.9"],

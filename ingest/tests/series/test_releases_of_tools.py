@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from results import Tables, is_refused_or_read, read
-from tool_results import SPEED_TESTS, START_S, iperf3
+from tool_results import IPERF2, IPERF2_UDP, SPEED_TESTS, START_S, iperf3
 
 from sojourn_ingest.formats.interface import InputError
 
@@ -138,6 +139,38 @@ def test_iperf2_with_a_header_gives_the_columns_that_it_names(tmp_path: Path) ->
     assert {row["metric"]: row["value"] for row in tables["series"]} == {
         "rate_bps": 1e6, "jitter_ms": 0.25, "lost_packets": 4.0, "sent_packets": 890.0,
     }  # fmt: skip
+
+
+def separated(text: str, delimiter: str, *, decimal: str = ".", quote: str = "") -> str:
+    """Return lines as a spreadsheet saves them; addresses keep their points."""
+
+    def field(value: str) -> str:
+        is_number = re.fullmatch(r"-?\d+\.\d+(-\d+\.\d+)?", value) is not None
+        return f"{quote}{value.replace('.', decimal) if is_number else value}{quote}"
+
+    return "".join(delimiter.join(map(field, line.split(","))) + "\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "decimal", "quote"),
+    [
+        (";", ",", ""),
+        (";", ".", ""),
+        ("\t", ".", ""),
+        ("\t", ",", ""),
+        ("|", ".", ""),
+        (",", ",", '"'),
+        (";", ",", '"'),
+    ],
+)
+@pytest.mark.parametrize("text", [IPERF_2_1_9, IPERF_2_2, IPERF_2_2_UDP, IPERF2, IPERF2_UDP])
+def test_iperf2_as_a_spreadsheet_saves_it_gives_the_same(
+    tmp_path: Path, text: str, delimiter: str, decimal: str, quote: str
+) -> None:
+    expected = read(written(tmp_path, text))
+    found = read(written(tmp_path, separated(text, delimiter, decimal=decimal, quote=quote)))
+    assert found[1]["series"] == expected[1]["series"]
+    assert (found[2].records_read, found[2].refused, found[2].fault) == (expected[2].records_read, {}, None)
     _, _, reading = read(written(tmp_path, IPERF_2_2 + IPERF_2_1_9))
     assert reading.refused == {"not a line of a report": 2}
 

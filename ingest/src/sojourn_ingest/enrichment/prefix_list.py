@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.content.delimiters import delimiter_of
+from sojourn_ingest.formats.content.text_encoding import utf8_of
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.validation_message import one_line
 
@@ -47,7 +49,7 @@ class PrefixList:
             content = path.read_bytes()
         except OSError as error:
             raise InputError("unreadable", f"{path}: cannot be read: {error.strerror}") from error
-        rows = _mmdb_rows(path) if MMDB_METADATA in content[-MMDB_METADATA_BYTES:] else _csv_rows(path)
+        rows = _mmdb_rows(path) if MMDB_METADATA in content[-MMDB_METADATA_BYTES:] else _csv_rows(path, content)
         try:
             table = _native.PrefixTable(*rows)
         except (ValueError, OverflowError) as error:
@@ -63,12 +65,16 @@ def _loaded(path: Path) -> PrefixList:
 Rows = tuple[list[str], list[int | None], list[str | None]]
 
 
-def _csv_rows(path: Path) -> Rows:
+def _csv_rows(path: Path, content: bytes) -> Rows:
+    content = utf8_of(content)
+    first, _, _ = content.partition(b"\n")
+    delimiter = delimiter_of(first.decode(errors="replace").rstrip("\r"), lambda names: "prefix" in names) or ","
     text = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(("prefix", "asn", "country"), pa.string()), strings_can_be_null=True
     )
     try:
-        table = pa_csv.read_csv(path, convert_options=text)
+        parse = pa_csv.ParseOptions(delimiter=delimiter)
+        table = pa_csv.read_csv(pa.BufferReader(content), parse_options=parse, convert_options=text)
         named = table.column_names
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError("corrupt_record", f"{path}: not a CSV prefix list: {one_line(error)}") from error

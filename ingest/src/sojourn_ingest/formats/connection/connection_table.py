@@ -29,7 +29,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
 from sojourn_ingest.formats.connection.connection_values import convert
 from sojourn_ingest.formats.content.csv_rows import csv_batches
-from sojourn_ingest.formats.content.delimiters import delimiter_of, header_of
+from sojourn_ingest.formats.content.delimiters import delimiter_of, fields_of
 from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, parquet_schema, text_parts
 from sojourn_ingest.formats.content.plain_text import (
     first_line,
@@ -206,7 +206,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
 
 
 def _header(source: Source, delimiter: str) -> list[str]:
-    return header_of(first_line(source), delimiter)
+    return fields_of(first_line(source), delimiter)
 
 
 def _parquet_columns(source: Source) -> list[str]:

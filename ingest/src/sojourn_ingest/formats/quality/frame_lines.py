@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from sojourn_ingest.formats.content.delimiters import delimiter_of
+from sojourn_ingest.formats.content.delimiters import delimiter_of, numbers_of
 from sojourn_ingest.formats.content.plain_text import first_line, head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
@@ -119,7 +119,7 @@ class VmafCsv(Format):
     name = "vmaf_csv"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "vmaf-csv-2"
+    version = "vmaf-csv-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the header is of frames with a score."""
@@ -170,8 +170,6 @@ def scores_of_frame(number: int, values: dict[str, str]) -> list[Score]:
 
 
 def _fields(line: bytes, delimiter: str) -> list[str]:
-    """Return the fields of a line; libvmaf quotes none and ends each with the delimiter, which starts no field."""
-    text = line.decode("utf-8", "replace").strip(" \r\n")
-    # Where a semicolon separates, a comma is the decimal sign.
-    fields = (text.replace(",", ".") if delimiter == ";" else text).split(delimiter) if text else []
+    """Return the fields of a line; libvmaf ends each with the delimiter, which starts no field."""
+    fields = numbers_of(line.decode("utf-8", "replace").strip(" \r\n"), delimiter)
     return fields[:-1] if fields and not fields[-1] else fields

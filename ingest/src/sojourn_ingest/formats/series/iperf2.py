@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.delimiters import delimiter_of, numbers_of
+from sojourn_ingest.formats.content.plain_text import first_line, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.bounds import MORE_LOST, is_more_than_sent
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -111,12 +112,11 @@ class Iperf2(Format):
     name = "iperf2"
     without_facts = "iperf2 report without a line that can be read"
     holds_addresses = False
-    version = "iperf2-7"
+    version = "iperf2-8"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the first line is one of a report, or its header."""
-        lines = head_lines(source, limit=1)
-        return bool(lines) and (LINE.match(lines[0]) is not None or HEADER.match(lines[0]) is not None)
+        """Return whether the first line is one of a report, or its header, also as a spreadsheet saves it."""
+        return _delimiter(source) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and its series; a line that is not one of a report is refused.
@@ -131,9 +131,9 @@ class Iperf2(Format):
         transfers = _transfers(source)
         offset = 0
         try:
-            for found, text in _lines(source):
+            for found, line, size in _lines(source):
                 if found is None:
-                    if text.strip() and not HEADER.match(text):
+                    if line.strip() and not HEADER.match(line):
                         reading.refuse("not a line of a report")
                         message = f"iperf2 report: line at byte {offset} is not one; it was left out"
                         reading.fault = reading.fault or InputError("corrupt_record", message, offset)
@@ -147,7 +147,7 @@ class Iperf2(Format):
                         if key not in transfer.numbers:
                             transfer.numbers[key] = rows.begin(kind)
                         yield from rows.add(transfer.numbers[key], [sample])
-                offset += len(text)
+                offset += size
         except InputError as error:
             error.offset = offset
             reading.fault = error
@@ -160,17 +160,35 @@ class Iperf2(Format):
         )
 
 
-def _lines(source: Source) -> Iterator[tuple[_Line | None, bytes]]:
-    """Yield each line of a file with what it says; None for a header and what is no line of a report."""
+def _delimiter(source: Source) -> str | None:
+    """Return what separates the fields of a report; None for what is no report."""
+
+    def fits(fields: list[str]) -> bool:
+        line = ",".join(field.replace(",", ".") for field in fields).encode()
+        return LINE.match(line) is not None or HEADER.match(line) is not None
+
+    return delimiter_of(first_line(source), fits)
+
+
+def _lines(source: Source) -> Iterator[tuple[_Line | None, bytes, int]]:
+    """Yield what each line of a file says, the line as iperf 2 writes it, and its stored size in bytes.
+
+    A header and what is no line of a report say None.
+    """
     columns: list[bytes] = []
+    delimiter = _delimiter(source) or ","
     with open_plain(source) as handle:
-        while line := handle.readline(MAX_LINE_BYTES):
+        while stored := handle.readline(MAX_LINE_BYTES):
+            line = stored
+            if delimiter != "," or b'"' in stored:
+                # iperf 2 separates by commas and quotes nothing; spreadsheets do otherwise.
+                line = ",".join(numbers_of(stored.decode("latin-1").rstrip("\r\n"), delimiter)).encode("latin-1")
             if HEADER.match(line):
                 # Each kind of report in a file has its own.
                 columns = line.strip().split(b",")
-                yield None, line
+                yield None, line, len(stored)
             else:
-                yield _named(line, columns) if columns else _unnamed(line), line
+                yield _named(line, columns) if columns else _unnamed(line), line, len(stored)
 
 
 def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
@@ -186,7 +204,7 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     # How much later than the first line says a transfer began, as a second test on the same ports does.
     latest_s = 0.0
     try:
-        for found, _ in _lines(source):
+        for found, _, _ in _lines(source):
             if found is None or (found.key not in transfers and len(transfers) >= MOST_TRANSFERS):
                 continue
             if found.key not in transfers:
