@@ -278,7 +278,7 @@ def test_log_of_wget_without_a_total_is_rejected(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (HAR[: len(HAR) // 2], "corrupt_record"),
-        ('{"log": {"version": "1.2", "pages": []}}', "corrupt_record"),
+        ('{"log": {"version": "1.2", "pages": []}}', "no_measurement"),
         (LIGHTHOUSE[: len(LIGHTHOUSE) // 2], "corrupt_record"),
         (JSON[: len(JSON) // 2], "corrupt_record"),
         ("n:1 Y:2 All:2.5 (x)\n", "no_measurement"),

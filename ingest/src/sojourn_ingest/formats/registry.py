@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sojourn_ingest.enrichment.circuit_table import looks_like_circuits
@@ -26,7 +27,7 @@ from sojourn_ingest.formats.connection.synthetic_connections import SyntheticCon
 from sojourn_ingest.formats.connection.tcp_info import TcpInfo
 from sojourn_ingest.formats.connection.web100 import SideStream
 from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, is_marked
-from sojourn_ingest.formats.content.json_outline import whole_value
+from sojourn_ingest.formats.content.json_outline import JsonStart, whole_value
 from sojourn_ingest.formats.content.plain_text import head_lines, open_json
 from sojourn_ingest.formats.content.unread_contents import unread_content
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
@@ -174,6 +175,13 @@ class Registry:
     def _recognising(self, source: Source) -> Format | None:
         return next((candidate for candidate in self.formats if candidate.recognises(source)), None)
 
+    def _recognising_first(self, source: Source) -> Format | None:
+        """Return the format of the first element of a list."""
+        first = source.json.value if source.json is not None else None
+        if not isinstance(first, list) or not first or not isinstance(first[0], dict):
+            return None
+        return self._recognising(replace(source, _json=JsonStart(first[0])))
+
     def _describe(self, source: Source) -> str:
         unread = unread_content(source.head, source.path.name)
         if unread is not None:
@@ -182,6 +190,9 @@ class Registry:
         if source.plain_name.lower().endswith(CAPTURE_SUFFIXES):
             kind = "text" if printable else f"bytes {source.head[:4].hex()}"
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
+        of_list = self._recognising_first(source)
+        if of_list is not None:
+            return f"a list of results of {of_list.name}; give each result a file of its own"
         written = what_people_wrote(source)
         if written is not None:
             return written

@@ -241,14 +241,14 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
+/// An hour: longer than any round trip and any time to retransmit.
+const LONGEST_US: f64 = 3_600_000_000.0;
+
 /// Milliseconds with a fraction, as whole microseconds.
 fn microseconds(text: &str) -> Option<i64> {
     let rounded = (text.parse::<f64>().ok()? * US_PER_MS).round_ties_even();
-    // A double holds every whole number up to 2^53, which is 285 years.
     #[allow(clippy::cast_possible_truncation)]
-    (0.0..9_007_199_254_740_992.0)
-        .contains(&rounded)
-        .then_some(rounded as i64)
+    (0.0..=LONGEST_US).contains(&rounded).then_some(rounded as i64)
 }
 
 /// Bit/s, as a whole number or with a prefix (`2.48Gbps`, powers of 1000: `sprint_bw`).
@@ -390,6 +390,8 @@ mod tests {
             ("694216bps", "99999999Tbps"),
             ("1/63", "1/"),
             ("50.0545", "1e300"),
+            // What the kernel begins with, 2^32 - 1 microseconds.
+            ("50.0545", "4294967.295"),
             // The kernel's counts and times have no sign.
             ("100.118", "-100.118"),
             ("mss:1448", "mss:-1448"),

@@ -8,6 +8,7 @@ const PROTOCOL_IPV6: u8 = 41;
 const PROTOCOL_GRE: u8 = 47;
 const PORT_GTP_U: u16 = 2152;
 const PORT_GRE_IN_UDP: u16 = 4754;
+const PORT_VXLAN_GPE: u16 = 4790;
 const PORT_GENEVE: u16 = 6081;
 const PORT_TEREDO: u16 = 3544;
 /// The prefix `2001::/32` (RFC 4380, 2.6).
@@ -43,6 +44,7 @@ pub(crate) fn inner(packet: &Packet<'_>) -> Option<(Tunnel, Inner)> {
             }
             match packet.destination.port {
                 4789 | 8472 => Some((Tunnel::Vxlan, vxlan(payload)?)),
+                PORT_VXLAN_GPE => Some((Tunnel::Vxlan, vxlan_gpe(payload)?)),
                 PORT_GENEVE => Some((Tunnel::Geneve, geneve(payload)?)),
                 PORT_GRE_IN_UDP => Some((Tunnel::GreInUdp, gre(payload)?)),
                 _ if ports.contains(&PORT_TEREDO) => Some((Tunnel::Teredo, teredo(payload)?)),
@@ -83,8 +85,21 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
         // ERSPAN: type II has eight bytes of its own and always a sequence number, type I neither.
         (0, 0x88be) if has(0x1000) => Some(Inner::Ethernet(offset + 8)),
         (0, 0x6558 | 0x88be) => Some(Inner::Ethernet(offset)),
+        (0, 0x22eb) if has(0x1000) => erspan_three(bytes.get(offset..)?, offset),
         // An acknowledgement without a payload has no sequence number.
         (1, 0x880b) if has(0x1000) => Some(Inner::Ppp(offset + field(flags & 0x0080 != 0))),
+        _ => None,
+    }
+}
+
+/// ERSPAN type III (draft-foschiano-erspan, 4.3): twelve bytes, and eight that depend on the platform where its last bit is
+/// set. A frame is of Ethernet or IP.
+fn erspan_three(bytes: &[u8], offset: usize) -> Option<Inner> {
+    let (version, last) = (be_u32(bytes, 0)? >> 28, be_u32(bytes, 8)?);
+    let offset = offset + if last & 1 == 0 { 12 } else { 20 };
+    match (version, last >> 10 & 0x1f) {
+        (2, 0) => Some(Inner::Ethernet(offset)),
+        (2, 2) => Some(Inner::Ip(offset)),
         _ => None,
     }
 }
@@ -94,6 +109,19 @@ fn gre(bytes: &[u8]) -> Option<Inner> {
 fn vxlan(bytes: &[u8]) -> Option<Inner> {
     let (flags, _network) = (be_u32(bytes, 0)?, be_u32(bytes, 4)?);
     (flags & 0x0800_0000 != 0).then_some(Inner::Ethernet(8))
+}
+
+/// draft-ietf-nvo3-vxlan-gpe, 3: as VXLAN, with the protocol of what is inside where its flag is set.
+fn vxlan_gpe(bytes: &[u8]) -> Option<Inner> {
+    let inner = vxlan(bytes)?;
+    match *bytes.get(..4)? {
+        [flags, _, _, protocol] if flags & 4 != 0 => match protocol {
+            1 | 2 => Some(Inner::Ip(8)),
+            3 => Some(inner),
+            _ => None,
+        },
+        _ => Some(inner),
+    }
 }
 
 /// RFC 8926: version 0, no control packet, and options in words of four bytes; Ethernet or IP is inside.
@@ -162,6 +190,17 @@ mod tests {
         assert_eq!(gre(&[0x10, 0, 0x88, 0xbe]), Some(Inner::Ethernet(16)));
         assert_eq!(gre(&[0x30, 0x81, 0x88, 0x0b]), Some(Inner::Ppp(16)));
         assert_eq!(gre(&[0x20, 0x81, 0x88, 0x0b]), None);
+        let mut three = [&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 9, 0x20][..], &[0; 11]].concat();
+        assert_eq!(gre(&three), Some(Inner::Ethernet(20)));
+        three[19] = 1;
+        assert_eq!(gre(&three), Some(Inner::Ethernet(28)));
+        three[18] = 8;
+        assert_eq!(gre(&three), Some(Inner::Ip(28)));
+        for length in 0..three.len() {
+            assert_eq!(gre(&three[..length]), None);
+        }
+        three[8] = 0x10;
+        assert_eq!(gre(&three), None);
         assert_eq!(gre(&[0, 0, 8]), None);
     }
 
@@ -220,6 +259,15 @@ mod tests {
             [8, 0, 0, 0, 0, 0, 7, 1],
         ] {
             assert_eq!(vxlan(&header), Some(Inner::Ethernet(8)));
+        }
+        for (header, inside) in [
+            ([8, 0, 0, 0, 0, 0, 7, 0], Some(Inner::Ethernet(8))),
+            ([12, 0, 0, 1, 0, 0, 7, 0], Some(Inner::Ip(8))),
+            ([12, 0, 0, 3, 0, 0, 7, 0], Some(Inner::Ethernet(8))),
+            ([12, 0, 0, 4, 0, 0, 7, 0], None),
+            ([4, 0, 0, 1, 0, 0, 7, 0], None),
+        ] {
+            assert_eq!(vxlan_gpe(&header), inside);
         }
         assert_eq!(vxlan(&[0, 0, 0, 0, 0, 0, 7, 0]), None);
         assert_eq!(vxlan(&[0xf7, 0xff, 0xff, 0xff, 0, 0, 7, 0xff]), None);

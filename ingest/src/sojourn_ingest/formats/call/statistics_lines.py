@@ -26,6 +26,9 @@ REPORT_TYPES: Final = frozenset(
     )
 )  # fmt: skip
 
+#: Name under which a poll often stands beside its time.
+WRAPPED: Final = "stats"
+
 SERVER_MESSAGE: Final = (
     "statistics of a server (JVB or Jigasi), which has no streams as a viewer sees them; give the dump of a client"
 )
@@ -113,16 +116,19 @@ class RtcStatsDump(Format):
 
 
 class GetStatsLines(Format):
-    """Results of ``getStats()``, one a line: an array of reports or of pairs of id and report, or an object by id."""
+    """Results of ``getStats()``, one a line or all in one array.
+
+    Each is an array of reports or of pairs of id and report, or an object by id, also under the name ``stats``.
+    """
 
     name = "get_stats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "get-stats-2"
+    version = "get-stats-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of reports with types of WebRTC."""
-        first = source.json.value if source.json is not None else None
+        first = _polls_of(source.json.value if source.json is not None else None)[0]
         reports = first.values() if isinstance(first, dict) else map(_report_of, first or ())
         return any(isinstance(report, dict) and _is_report(report) for report in reports)
 
@@ -134,7 +140,11 @@ class GetStatsLines(Format):
     def _take(rows: StreamRows, line: bytes) -> Facts:
         if not line.strip():
             return
-        content = json.loads(line)
+        for poll in _polls_of(json.loads(line)):
+            yield from GetStatsLines._take_poll(rows, poll)
+
+    @staticmethod
+    def _take_poll(rows: StreamRows, content: Any) -> Facts:
         if isinstance(content, dict):
             reports = list(content.items())
         elif isinstance(content, list):
@@ -168,6 +178,25 @@ def _is_report(report: dict[str, Any]) -> bool:
 def _report_of(element: Any) -> Any:
     """Return the report of an element: of a pair, as an array made of a map has them, the second."""
     return element[1] if isinstance(element, list) and len(element) == 2 else element
+
+
+def _polls_of(content: Any) -> list[Any]:
+    """Return the polls of one value: those of an array of polls, else the value itself."""
+    listed = content if isinstance(content, list) and content and _is_poll(content[0]) else [content]
+    return [each[WRAPPED] if _is_wrapped(each) else each for each in listed]
+
+
+def _is_poll(element: Any) -> bool:
+    if isinstance(element, list):
+        # A pair of id and report is none.
+        return bool(element) and not isinstance(element[0], str)
+    return _is_wrapped(element) or (
+        isinstance(element, dict) and any(isinstance(one, dict) and _is_report(one) for one in element.values())
+    )
+
+
+def _is_wrapped(content: Any) -> bool:
+    return isinstance(content, dict) and isinstance(content.get(WRAPPED), dict | list)
 
 
 def _is_time(value: Any) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.connection.connection_format import Basis, Found, MemberFormat, RawRows
-from sojourn_ingest.formats.content.json_document import parse_object, read_text
+from sojourn_ingest.formats.content.json_document import parse_object, up_to_largest
+from sojourn_ingest.formats.content.plain_text import open_json
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 #: What servers write of themselves and of the test, whatever their version.
@@ -31,7 +32,8 @@ def _whole(text: str) -> int | None:
 def _connections(source: Source, reading: Reading, version: int) -> list[dict[str, object]]:
     """Return the rows of one result; none if no direction has a measurement."""
     what = f"NDT{version} result"
-    text = read_text(source, what)
+    with open_json(source, reading) as handle:
+        text = up_to_largest(handle, what)
     seen = _native.ndt_connections(text, version)
     if seen is None:
         parse_object(text, what)  # says where it is damaged
@@ -52,7 +54,7 @@ class Ndt7(MemberFormat):
 
     name = "ndt7"
     without_facts = "NDT7 result without a measurement of the server: the test was broken off"
-    version = "ndt7-2"
+    version = "ndt7-3"
     basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
@@ -72,7 +74,7 @@ class Ndt5(MemberFormat):
 
     name = "ndt5"
     without_facts = "NDT5 result without an RTT: the test from the server was not made or not finished"
-    version = "ndt5-2"
+    version = "ndt5-3"
     polled = Basis("m-lab-ndt5", rtt_basis="smoothed", sample_basis="polls")
     not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")
 

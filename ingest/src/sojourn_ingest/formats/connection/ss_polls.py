@@ -186,7 +186,7 @@ class SsPolls(ConnectionFormat):
 
     name = "ss_polls"
     without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
-    version = "ss-polls-5"
+    version = "ss-polls-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""

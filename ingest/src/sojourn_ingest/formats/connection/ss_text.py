@@ -1,8 +1,8 @@
 """Polls of ``ss -ti`` as plain text, with the time before each poll: tcp_poll and connection.
 
 What a loop such as ``while sleep 1; do date +%s.%N; ss -tin; done`` writes. ss prints a socket on two lines (the second
-one begins with a blank) or, with ``-O``, on one. The time is on a line of its own, in seconds since the epoch or as
-RFC 3339.
+one begins with a blank) or, with ``-O``, on one. The time is on a line of its own. Without ``-t``, ss says of each
+socket what protocol it is of.
 """
 
 from __future__ import annotations
@@ -11,35 +11,27 @@ import re
 from collections.abc import Iterator
 
 from sojourn_ingest.formats.connection.connection_format import ConnectionFormat
-from sojourn_ingest.formats.connection.ss_polls import LARGEST_NS, STATES, Poll, SocketRows
+from sojourn_ingest.formats.connection.ss_polls import STATES, Poll, SocketRows
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
+from sojourn_ingest.formats.content.time_lines import time_line_ns
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.text_columns import rfc3339_ns_of
 
-SECONDS = re.compile(r"^#?\s*(?P<whole>\d{9,10})(?:[.,](?P<fraction>\d{1,9}))?\s*$")
-HEADER = re.compile(r"^State\s+Recv-Q\s+Send-Q\s+Local")
+HEADER = re.compile(r"^(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s+Local")
 SOCKET = re.compile(rf"^({'|'.join(STATES)})\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+")
-
-
-def _time_ns(line: str) -> int | None:
-    match = SECONDS.match(line)
-    if match is not None:
-        time_ns = int(match["whole"]) * 1_000_000_000 + int((match["fraction"] or "").ljust(9, "0"))
-        return time_ns if time_ns <= LARGEST_NS else None
-    # date --iso-8601=ns writes a comma before the fraction.
-    return rfc3339_ns_of(line.lstrip("# ").strip().replace(",", "."))
+#: Its protocol, as ss names it.
+PROTOCOL = re.compile(rf"^(?P<name>[a-z][a-z0-9_]{{1,7}})\s+(?=(?:{'|'.join(STATES)})\s+\d)")
 
 
 class SsText(ConnectionFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"
-    version = "ss-text-4"
+    version = "ss-text-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is the header of ss, or a socket of it."""
         lines = [line.decode("utf-8", errors="replace") for line in head_lines(source, limit=5)]
-        return any(HEADER.match(line) or SOCKET.match(line) for line in lines)
+        return any(HEADER.match(line) or SOCKET.match(PROTOCOL.sub("", line)) for line in lines)
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one row per socket and poll, then the connections; polls without a time are refused."""
@@ -59,11 +51,19 @@ class SsText(ConnectionFormat):
     @staticmethod
     def _polls(lines: Iterator[bytes], reading: Reading) -> Iterator[Poll]:
         poll: Poll | None = None
+        is_other = False
         for raw in lines:
             line = raw.decode("utf-8", errors="replace").rstrip()
             if not line or HEADER.match(line):
                 continue
-            time_ns = None if line[0].isspace() or SOCKET.match(line) else _time_ns(line)
+            protocol = PROTOCOL.match(line)
+            if protocol is not None:
+                line = line[protocol.end() :]
+            is_other = protocol["name"] != "tcp" if protocol is not None else is_other and line[0].isspace()
+            if is_other:
+                reading.refuse("socket_of_another_protocol", int(protocol is not None))
+                continue
+            time_ns = None if line[0].isspace() or SOCKET.match(line) else time_line_ns(line.encode())
             if time_ns is not None:
                 if poll is not None:
                     yield poll

@@ -10,6 +10,7 @@ from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json, ope
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 MAX_BYTES = 256 * 2**20
+_TEXT_OR_NONE = re.compile(r'"(?:[^"\\]|\\.)*+"|(?<![\w.])(?P<none>-?(?:nan|inf))(?![\w.])')
 _BEGINS_OBJECT = re.compile(r"\{\s*(?:[\"}]|$)")
 
 
@@ -82,10 +83,17 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
         if rest.startswith("{"):
             message = f"{what}: another JSON object follows the first one; give each result a file of its own"
             raise InputError("several_results", message, error.pos) from error
+        if error.msg == "Expecting value" and (spelt := _with_json_constants(error.doc)) != error.doc:
+            return parse_value(spelt, what, reading)
         message = f"{what}: JSON is damaged at character {error.pos} ({error.msg}); copy the file again"
         raise InputError("corrupt_record", message, error.pos) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("corrupt_record", f"{what}: not JSON ({type(error).__name__}); copy the file again") from error
+
+
+def _with_json_constants(text: str) -> str:
+    """Return a text with what C prints for no number, as iperf3 3.0 did, spelt as Python reads it."""
+    return _TEXT_OR_NONE.sub(lambda found: found[0] if found["none"] is None else "NaN", text)
 
 
 def _goes_on(rest: str) -> bool:

@@ -64,8 +64,10 @@ def json_start(head: bytes, *, is_whole: bool) -> JsonStart | None:
         if begun[:1] in (b"{", b"["):
             value, rest = _begun_value(begun)
             is_complete = rest is not None
-            # "[1] Done" is what a shell writes.
-            is_text = isinstance(value, list) and is_complete and rest not in AFTER_LIST
+            # "[1] Done" is what a shell writes, and "[10.0.0.2] connected" a tool.
+            is_text = isinstance(value, list) and (
+                rest not in AFTER_LIST if is_complete else value[:1] != [] and isinstance(value[0], int | float)
+            )
             if value and not is_text:
                 # Blanks are part of the value, as is the sign that separates the records of a sequence.
                 return JsonStart(value, place, lines, not (is_complete or is_whole), _is_folded(begun))

@@ -75,7 +75,7 @@ class HttpArchive(Format):
         log = json_document.read_object(source, "HAR", reading).get("log")
         pages = log.get("pages") if isinstance(log, dict) else None
         if not isinstance(pages, list) or not pages:
-            raise InputError("corrupt_record", "HAR: the log has no pages; save it with the page loads it is of", 0)
+            raise InputError("no_measurement", "HAR: the log has no pages; save it with the page loads it is of", 0)
 
         def scores() -> Iterator[Score]:
             for number, page in enumerate(pages):

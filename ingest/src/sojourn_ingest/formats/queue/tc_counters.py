@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 LARGEST: Final = 2**63 - 1
+#: Of what the kernel counts in 32 bits (``gnet_stats_queue``): a queue that it believes to hold less than nothing is
+#: beyond.
+LARGEST_QUEUED: Final = 2**31 - 1
+QUEUED: Final = ("backlog", "qlen")
 
 #: Column: key in tc's JSON. Every discipline and class may have the first group (tc/tc_util.c). CoDel's and PIE's times
 #: are in microseconds.
@@ -163,7 +167,8 @@ class Counters:
 def read_counters(qdisc: dict[str, Any]) -> Counters:
     """Return one discipline or class of tc's JSON, without the columns of the poll.
 
-    A counter beyond 63 bits costs itself alone: the kernel's are unsigned, and one below zero shows as 2^64 - 1.
+    A counter that is out of range costs itself alone: the kernel's are unsigned, and one below zero shows as 2^64 - 1,
+    or 2^32 - 1 of what is queued.
 
     Raises
     ------
@@ -222,8 +227,12 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
 
 
 def _in_range(values: dict[str, Any], name: str, out_of_range: Counter[str]) -> dict[str, Any]:
-    """Return the values with null for whole numbers beyond 63 bits, which are counted by their keys."""
-    beyond = [key for key, value in values.items() if is_whole(value) and abs(value) > LARGEST]
+    """Return the values with null for whole numbers that no counter reaches, which are counted by their keys."""
+
+    def is_beyond(key: str, value: Any) -> bool:
+        return is_whole(value) and abs(value) > (LARGEST_QUEUED if key in QUEUED else LARGEST)
+
+    beyond = [key for key, value in values.items() if is_beyond(key, value)]
     out_of_range.update(f"{name}.{key}" for key in beyond)
     return {**values, **dict.fromkeys(beyond)} if beyond else values
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
+from sojourn_ingest.formats.content.time_lines import time_line_ns
+
 #: Bytes that are read at a time; lines may be longer.
 PIECE_BYTES: Final = 2**20
 #: Largest text of one discipline: a thousand times that of CAKE with eight tins.
 MAX_DISCIPLINE_BYTES: Final = 2**23
-TIME_LINE: Final = re.compile(rb"^(?:Time: )?(\d{9,10})(?:\.(\d{1,9}))?$")
 
 _TOKEN: Final = re.compile(rb'["\[\]{}]|\\', re.DOTALL)
 #: A quote that is escaped is part of a longer name.
@@ -75,11 +76,11 @@ def poll_events(stream: BinaryIO) -> Iterator[Event]:
         here, offset = offset, offset + len(piece)
         starts, at_line_start = at_line_start, piece.endswith(b"\n")
         text = piece.strip()
-        found = TIME_LINE.match(text) if starts else None
-        if found is not None:
+        time_ns = time_line_ns(text) if starts else None
+        if time_ns is not None:
             if document is not None:
                 yield Damaged("the output of tc is not a list of objects")
-            time, document, is_text = (here, _nanoseconds(found)), None, False
+            time, document, is_text = (here, time_ns), None, False
             continue
         if is_text or (document is None and not text):
             continue
@@ -97,10 +98,6 @@ def poll_events(stream: BinaryIO) -> Iterator[Event]:
             time, document = None, None
     if document is not None:
         yield document.end(None if time is None else time[1])
-
-
-def _nanoseconds(time: re.Match[bytes]) -> int:
-    return int(time[1]) * 10**9 + int((time[2] or b"0").ljust(9, b"0"))
 
 
 @dataclass

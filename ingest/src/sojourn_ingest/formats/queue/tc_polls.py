@@ -2,7 +2,7 @@
 
 Two forms. JSON Lines, one object a poll: ``ts_ns`` and ``ts_end_ns`` (UTC epoch, before and after the call; the second
 may be missing) and ``qdiscs``, the unchanged output. Or the outputs one after the other, each after a line with its
-time as ``date +%s.%N`` prints it.
+time as ``date`` prints it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.plain_text import open_json_lines, open_plain
+from sojourn_ingest.formats.content.time_lines import time_line_ns
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
-from sojourn_ingest.formats.queue.tc_poll_stream import TIME_LINE, Begin, Damaged, Discipline, End, poll_events
+from sojourn_ingest.formats.queue.tc_poll_stream import Begin, Damaged, Discipline, End, poll_events
 from sojourn_ingest.schema import table
 
 #: Rows as objects of Python take fifty times the memory of columns.
@@ -51,7 +52,7 @@ class TcPolls(Format):
     name = "tc_polls"
     without_facts = "no whole poll of tc in the file; record them with tc -s -j qdisc show"
     holds_addresses = False
-    version = "tc-polls-5"
+    version = "tc-polls-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -103,7 +104,7 @@ class TcPolls(Format):
 
 def _begins_with_time(source: Source) -> bool:
     first, _, rest = source.head.lstrip().partition(b"\n")
-    return TIME_LINE.match(first.strip()) is not None and rest.lstrip().startswith(b"[")
+    return time_line_ns(first) is not None and rest.lstrip().startswith(b"[")
 
 
 class _Poll:

@@ -103,7 +103,7 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-6"
+    version = "ping-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
@@ -177,11 +177,12 @@ class Fping(_PingText):
     """Output of fping that lists every probe (``-l``, ``-c``)."""
 
     name = "fping"
-    version = "fping-5"
+    version = "fping-6"
 
     def recognises(self, source: Source) -> bool:
-        """Return whether the first line that is not empty is a reply, or a probe without one."""
-        return any(FPING.match(line) for line in _texts(head_lines(source, limit=10))[:1])
+        """Return whether the first line that is no message of an error is a reply, or a probe without one."""
+        lines = [line for line in _texts(head_lines(source)) if not line.startswith(b"ICMP ")]
+        return any(FPING.match(line) for line in lines[:1])
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""

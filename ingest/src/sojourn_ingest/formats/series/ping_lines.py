@@ -13,9 +13,11 @@ NUMBER = rb"-?\d[\d.,]{0,20}(?:[eE][+-]?\d{1,3})?"
 STAMP = rb"(?:\[(?P<time>\d{1,10}(?:[.,]\d{1,9})?)\]\s+)?"
 #: macOS' --apple-time states the time of day only, in the local zone.
 TIME_OF_DAY = rb"(?:\d\d:\d\d:\d\d(?:\.\d{1,9})?\s+)?"
-#: English in every form; else the sizes without and with headers, or the size behind the address.
+#: English in every form, with those of HP-UX and toybox; else the sizes without and with headers, or the size behind
+#: the address.
 HEADER = re.compile(
-    rb"^PING\s+\S.*\bdata bytes\b|^PING\s+\S.*\bbytes of data\b|^PING6\(\d+=.* bytes\) "
+    rb"^PING\s+\S.*\bdata bytes\b|^PING\s+\S.*\bbytes of data\b|^PING6?\(\d+=.* bytes\) "
+    rb"|^PING\s+\S+: \d{1,6} byte packets$|^Ping \S+ \(\S{1,80}\): \d{1,6}\(\d{1,6}\) bytes\.$"
     rb"|^PING\s+\S+ ?\(.{1,200}\) (?:\S.{0,80}: )?\d{1,6}(?:\(\d{1,6}\))? +\S"
 )
 #: What ping says of the bytes that -p asks for stands before its heading.
@@ -39,12 +41,12 @@ _REMARK = re.compile(
 
 FPING = re.compile(
     STAMP
-    + rb"(?P<target>\S+)\s+: \[(?P<seq>\d{1,9})\], (?:\d+ bytes, (?P<rtt>"
+    + rb"(?P<target>\S+(?: \([0-9a-fA-F.:%]{2,80}\))?)\s+: \[(?P<seq>\d{1,9})\], (?:\d+ bytes, (?P<rtt>"
     + NUMBER
     + rb") ms|(?P<lost>timed out))(?![A-Za-z])"
 )
 FPING_PROBE = re.compile(rb" : \[\d{1,9}\], ")
-FPING_DUPLICATE = re.compile(rb"^" + STAMP + rb"\S+\s+: duplicate for \[\d{1,9}\]")
+FPING_DUPLICATE = re.compile(rb"^" + STAMP + rb"\S+(?: \(\S+\))?\s+: duplicate for \[\d{1,9}\]")
 FPING_REMARK = re.compile(rb" : xmt/rcv/%|^ICMP |^\[\d\d:\d\d:\d\d\]$|(?:is|are) (?:alive|unreachable)|^\S+: ")
 
 #: Loss is rounded to whole percent by some.

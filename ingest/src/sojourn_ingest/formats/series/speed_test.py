@@ -1,4 +1,4 @@
-"""Results of speed tests as JSON: networkQuality, Ookla's, LibreSpeed's and Cloudflare's clients, speedtest-cli.
+"""Results of speed tests as JSON: of networkQuality, speedtest-cli, fast-cli, and clients of Ookla and others.
 
 Each states a handful of values of a whole test, which become series of the basis ``total``; networkQuality also lists
 single requests. RTTs that are stated with a time become connections too. Addresses of clients become pseudonyms there;
@@ -124,6 +124,21 @@ TOOLS = (
         ),
     ),
     Tool(
+        # Rates in Mbit/s; a list with one result for each server, and earlier one result alone.
+        "librespeed-cli",
+        ("bytes_received", "ping", "jitter"),
+        (
+            _rate(("download",), "downlink", 1e6),
+            _rate(("upload",), "uplink", 1e6),
+            _rtt("ping"),
+            _jitter("jitter"),
+            Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
+            Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
+        ),
+        is_list=True,
+        untested=UNTESTED,
+    ),
+    Tool(
         "speedtest-cli",
         ("bytes_received", "ping", "server"),
         (
@@ -138,19 +153,32 @@ TOOLS = (
         untested=UNTESTED,
     ),
     Tool(
-        # Rates in Mbit/s; a list with one result for each server.
-        "librespeed-cli",
-        ("bytes_received", "ping", "jitter"),
+        # Rates in Mbit/s, amounts in MB. A round trip is a whole request.
+        "fast-cli",
+        ("downloadSpeed", "userIp|bufferBloat|serverLocations|latency"),
         (
-            _rate(("download",), "downlink", 1e6),
-            _rate(("upload",), "uplink", 1e6),
-            _rtt("ping"),
-            _jitter("jitter"),
-            Stated(("bytes_received",), "sent_bytes", "tcp", "downlink"),
-            Stated(("bytes_sent",), "sent_bytes", "tcp", "uplink"),
+            _rate(("downloadSpeed",), "downlink", 1e6),
+            _rate(("uploadSpeed",), "uplink", 1e6),
+            Stated(("latency",), "http_latency_ms", "probe"),
+            Stated(("bufferBloat",), "http_latency_ms", "probe"),
+            Stated(("downloaded",), "sent_bytes", "tcp", "downlink", 1e6),
+            Stated(("uploaded",), "sent_bytes", "tcp", "uplink", 1e6),
         ),
-        is_list=True,
-        untested=UNTESTED,
+    ),
+    Tool(
+        # Rates in Mbit/s; the RTT is the smallest that the kernel measured.
+        "ndt7-client",
+        ("ServerFQDN", "Download|Upload"),
+        (
+            _rate(("Download", "Throughput", "Value"), "downlink", 1e6),
+            _rate(("Upload", "Throughput", "Value"), "uplink", 1e6),
+            _rtt("Download", "Latency", "Value"),
+            _rtt("Upload", "Latency", "Value"),
+            # Of earlier releases.
+            _rate(("Download", "Value"), "downlink", 1e6),
+            _rate(("Upload", "Value"), "uplink", 1e6),
+            _rtt("MinRTT", "Value"),
+        ),
     ),
     Tool(
         # Rates in Mbit/s, loss as a ratio. A round trip is a whole request, with the time that the server takes.
@@ -194,7 +222,7 @@ class SpeedTest(ConnectionFormat):
 
     name = "speed_test"
     without_facts = "result of a speed test without a value; the test failed or was broken off"
-    version = "speed-test-6"
+    version = "speed-test-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
@@ -214,7 +242,8 @@ class SpeedTest(ConnectionFormat):
         what = f"result of {tool.name}"
         with open_json_lines(source, reading) as handle:
             text = up_to_largest(handle, what)
-        documents = _list(text, what, reading) if tool.is_list else [_object(text, tool, what, reading)]
+        is_list = source.json is not None and isinstance(source.json.value, list)
+        documents = _list(text, what, reading) if is_list else [_object(text, tool, what, reading)]
         rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             if document.get("error_code"):
@@ -258,7 +287,7 @@ def _tool_of(source: Source) -> Tool | None:
     found = (
         tool
         for tool in TOOLS
-        if tool.is_list == is_list
+        if (tool.is_list or not is_list)
         and all(any(re.fullmatch(key, name) for name in first) for key in tool.keys)
         and (tool is not OOKLA or first["type"] == "result")
     )

@@ -10,7 +10,10 @@ from sojourn_ingest.formats.interface import Source
 TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE), text)
     for pattern, text in (
-        (rb"\A(?:Connecting to host \S+, port \d|-+\s+Server listening on \d)", "iperf3's text; run it with -J"),
+        (
+            rb"\A.{0,200}(?:Connecting to host \S+, port \d|-+\s+Server listening on \d+(?: \(|\s))",
+            "iperf3's text; run it with -J",
+        ),
         (
             rb"\A-+\s+(?:Client connecting to|Server listening on (?:TCP|UDP))",
             "iperf 2's text; run it with -i 1 -y C",
@@ -18,6 +21,15 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (
             rb"^.{0,200}\bPING \S.*\b(?:data bytes|bytes of data)\b",
             "output of ping with other text before it; keep what ping wrote, and let ping -D state the times",
+        ),
+        (rb"\A\S+\s+: (?:[\d.]+|-)(?: (?:[\d.]+|-))*$", "fping's text by target (-C); run it with -D -c 100"),
+        (
+            rb"\A(?:HPING |Starting Nping |Start: .*\n?HOST: |\s*SEQ HOST\s|Type escape sequence to abort)",
+            "text of a tool like ping that is not read; record ping -D",
+        ),
+        (
+            rb"\A(?:\S{1,40}\n)?qdisc \S+ \S+ (?:dev|root|parent) ",
+            "tc's text; run tc -s -j qdisc show, after date +%s.%N",
         ),
         (rb"\A\S+ is (?:alive|unreachable)", "fping's text without round trips; run it with -D -c 100"),
         (
@@ -29,7 +41,13 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\A\"?No\.\"?,\"?Time\"?,\"?Source\"?,", "Wireshark's list of packets; save the capture itself (pcapng)"),
         (rb"\A(?:traceroute|tracepath|Tracing route) ?", "traceroute's text, which is not read; record ping -D"),
         (rb"\A\s*Speedtest by Ookla", "text of Ookla's client; run it with --format=json"),
-        (rb"\A\s*Retrieving speedtest\.net configuration", "speedtest-cli's text; run it with --json"),
+        (
+            rb"\A(?:\s*Retrieving speedtest\.net configuration|Ping: [\d.]+ ms$|Server ID,Sponsor,Server Name,)",
+            "speedtest-cli's text; run it with --json",
+        ),
+        (rb"\A\"?server name\"?[,;\t]\"?server id\"?[,;\t]", "table of Ookla's client; run it with --format=json"),
+        (rb"\ATimestamp,Server Name,Address,Ping,Jitter,", "table of LibreSpeed's client; run it with --json"),
+        (rb"\Atest_type,payload_size,", "table of cfspeedtest, which is not read; run Ookla's client"),
         (rb"\A\s*={2,} ?SUMMARY", "networkQuality's text; run it with -c"),
         (rb"\A\s*\[Connecting\] connecting to ", "irtt's text; run irtt client with -o result.json"),
     )
@@ -37,6 +55,15 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
 LONGEST_START_BYTES = 4096
 #: Keys of the first object of JSON that lacks what a reader needs: what it is, and what to do.
 DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset(("report",)), "a report like mtr's, which is not read; record ping -D"),
+    (frozenset(("kind", "handle")), "tc's output without its time; write one before each, with date +%s.%N"),
+    (frozenset(("error",)), "a message of an error, and no result; run the tool again"),
+    (frozenset(("servers", "user_info")), "speedtest-go's result, which is not read; run Ookla's client"),
+    (
+        frozenset(("test_type", "payload_size")),
+        "cfspeedtest's result, which is not read; run Ookla's client",
+    ),
+    (frozenset(("Key", "Value")), "ndt7-client's progress; run it with -quiet -format=json"),
     (frozenset(("resp",)), "fping's JSON; run it without -J, and with -D -c 100"),
     (frozenset(("VMAF score",)), "libvmaf's scores of a whole clip; write those of frames with log_fmt=json"),
     (frozenset(("start", "intervals")), "a result like iperf3's without its version; run iperf3 -J"),
