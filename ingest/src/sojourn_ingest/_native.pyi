@@ -32,6 +32,9 @@ class CompressionError(DecodeError):
 class ChecksumError(CompressionError):
     """A checksum of the compressed stream does not match, so that any byte of the content may be wrong."""
 
+class ExpandsTooFarError(DecodeError):
+    """What is stored stands for more content than is read of so little."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

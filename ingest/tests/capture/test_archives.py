@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import lzma
+import re
 import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from results import REGISTRY, Tables, source_of
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection import zip_members
+from sojourn_ingest.formats.content import expansion
 from sojourn_ingest.formats.interface import Context, InputError, Reading
 
 SECOND = 10**9
@@ -142,3 +147,32 @@ def test_damage_of_a_zip_archive_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     empty = zipped(tmp_path / "empty.zip", [])
     with pytest.raises(InputError, match="unpack it and give its folder"):
         read(empty)
+
+
+@pytest.mark.parametrize("form", [tar, zipped])
+def test_files_that_expand_far_are_left_at_the_bound_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Callable[[Path, list[tuple[str, bytes]]], Path]
+) -> None:
+    monkeypatch.setattr(expansion, "ALWAYS_READ_BYTES", 2**20)
+    # Blanks behind a result, twice compressed in a zip archive: each is more than deflate can do.
+    far = lzma.compress(ndt7() + b" " * 2**24)
+    members = [("0.json.xz", far), ("1.json", ndt7())]
+    _, tables, reading = read(form(tmp_path / "archive", members))
+    assert (len(tables["connection"]), reading.refused) == (1, {"member: expands_too_far": 1})
+    assert reading.fault is not None
+    assert reading.fault.reason == "expands_too_far"
+    assert re.fullmatch(
+        r"member 1 of the archive: [\d,]+ stored bytes stand for more than [\d,]+; unpack the archive and give its "
+        "folder if they are genuine",
+        reading.fault.message,
+    )
+
+
+def test_files_that_expand_far_together_are_left_at_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expansion, "ALWAYS_READ_BYTES", 2**20)
+    # Of each by itself little comes out.
+    one = gzip.compress(ndt7() + b" " * 900_000)
+    _, tables, reading = read(zipped(tmp_path / "archive", [(f"{n}.json.gz", one) for n in range(5)]))
+    assert (len(tables["connection"]), reading.refused) == (1, {"member: expands_too_far": 4})
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("member 2 of the archive: ")

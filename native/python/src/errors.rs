@@ -61,6 +61,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    ExpandsTooFarError,
+    DecodeError,
+    "What is stored stands for more content than is read of so little."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -76,6 +82,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::OverlappingCaptures => OverlappingCapturesError::new_err(arguments),
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
         FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
+        FaultKind::ExpandsTooFar => ExpandsTooFarError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
         FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
@@ -112,6 +119,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NothingUsableError", py.get_type::<NothingUsableError>())?;
     module.add("CompressionError", py.get_type::<CompressionError>())?;
     module.add("ChecksumError", py.get_type::<ChecksumError>())?;
+    module.add("ExpandsTooFarError", py.get_type::<ExpandsTooFarError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

@@ -11,8 +11,15 @@ use crate::capture::archive::layout::skip_bytes;
 use crate::capture::archive::zip::Zipped;
 use crate::capture::reader::CaptureReader;
 use crate::input::source::PlainReader;
+use crate::input::watched::ExpandsTooFar;
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::refusal::PacketRefusal;
+
+/// Plain content of a file, and of all of them, that is read whatever it was stored in.
+const ALWAYS_READ_BYTES: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
+/// Beyond, this many plain bytes for one that is stored: about what deflate can do at most. One compression within
+/// another, and those of zstd and xz, can do more.
+const MOST_EXPANSION: u64 = 1100;
 
 /// How an archive is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +42,35 @@ enum Left {
 struct Content {
     source: PlainReader,
     left: Left,
+    /// Where the current file begins in the archive.
+    member_start: u64,
+    /// Plain content of the current file so far, and of all files, without any compression of their own.
+    member_plain_bytes: u64,
+    plain_bytes: u64,
     /// Why the current file ended before its end, or differs from what was packed.
     damage: Option<Fault>,
 }
 
 impl Content {
+    /// Take note of plain content, unless it is more than is read of what is stored so far.
+    fn watch(&mut self, count: usize) -> Result<(), ExpandsTooFar> {
+        self.member_plain_bytes += count as u64;
+        self.plain_bytes += count as u64;
+        let stored_bytes = self.source.offset();
+        for (plain_bytes, stored_bytes) in [
+            (self.member_plain_bytes, stored_bytes - self.member_start),
+            (self.plain_bytes, stored_bytes),
+        ] {
+            let most = ALWAYS_READ_BYTES.max(MOST_EXPANSION.saturating_mul(stored_bytes));
+            if plain_bytes > most {
+                return Err(ExpandsTooFar(format!(
+                    "{stored_bytes} stored bytes stand for more than {most}; unpack the archive and give its folder if they are genuine"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Read of the current file; 0 at its end, and where it is damaged.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         match &mut self.left {
@@ -127,6 +158,9 @@ impl Archive {
             content: Arc::new(Mutex::new(Content {
                 source,
                 left,
+                member_start: 0,
+                member_plain_bytes: 0,
+                plain_bytes: 0,
                 damage: None,
             })),
             form,
@@ -144,16 +178,23 @@ impl Archive {
                 self.refuse(reason);
                 continue;
             }
-            let opened =
-                PlainReader::stored(Box::new(Member(Arc::clone(&self.content)))).and_then(|mut plain| {
-                    if CaptureReader::begins(&mut plain) {
-                        return CaptureReader::new(plain).map(Ok);
-                    }
-                    Ok(Err(match Self::form_of(&mut plain) {
-                        Some(_) => PacketRefusal::ArchiveInArchive,
-                        None => PacketRefusal::MemberWithoutCapture,
-                    }))
-                });
+            let content = Arc::clone(&self.content);
+            let watch = move |count| {
+                content
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .watch(count)
+            };
+            let member = Box::new(Member(Arc::clone(&self.content)));
+            let opened = PlainReader::watched(member, Box::new(watch)).and_then(|mut plain| {
+                if CaptureReader::begins(&mut plain) {
+                    return CaptureReader::new(plain).map(Ok);
+                }
+                Ok(Err(match Self::form_of(&mut plain) {
+                    Some(_) => PacketRefusal::ArchiveInArchive,
+                    None => PacketRefusal::MemberWithoutCapture,
+                }))
+            });
             match opened {
                 Ok(Ok(reader)) => return Some(reader),
                 Ok(Err(reason)) => self.refuse(reason),
@@ -234,6 +275,8 @@ impl Archive {
         match next {
             Ok(file) => file.map(|(refusal, left)| {
                 content.left = left;
+                content.member_start = content.source.offset();
+                content.member_plain_bytes = 0;
                 refusal.map_or(Ok(()), Err)
             }),
             Err(fault) => {

@@ -11,4 +11,5 @@ pub(crate) mod lenient_json;
 pub(crate) mod line_reader;
 pub(crate) mod source;
 pub(crate) mod utc_time;
+pub(crate) mod watched;
 pub(crate) mod xz;

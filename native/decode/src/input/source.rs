@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::input::before_damage::before_damage;
 use crate::input::compression::{Compression, plain};
+use crate::input::watched::{ExpandsTooFar, Watch, Watched};
 use crate::input::xz::only_checksum_differs;
 use crate::output::fault::{Fault, FaultKind};
 
@@ -70,6 +71,13 @@ impl PlainReader {
             Ok(Box::new(BufReader::with_capacity(FILE_BUFFER_BYTES, file)))
         });
         Ok(Self::over(plain(file, compression), compression, Some(reopen)))
+    }
+
+    /// What a reader gives, compressed or not, as far as `watch` lets it.
+    pub(crate) fn watched(reader: Box<dyn Read + Send>, watch: Watch) -> Result<Self, Fault> {
+        let mut source = Self::stored(reader)?;
+        source.inner = Box::new(Watched::new(source.inner, watch));
+        Ok(source)
     }
 
     /// What a reader gives, compressed or not.
@@ -198,6 +206,9 @@ fn fault_kind(error: &io::Error) -> FaultKind {
     if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<FileError>) {
         return FaultKind::SourceRead;
     }
+    if inner.is_some_and(<dyn std::error::Error + Send + Sync>::is::<ExpandsTooFar>) {
+        return FaultKind::ExpandsTooFar;
+    }
     // The libraries tell a checksum of the content from other damage by their words alone, which a test holds.
     let of_content = |inner: &(dyn std::error::Error + Send + Sync)| inner.to_string().contains("checksum");
     if inner.is_some_and(of_content) {
@@ -214,6 +225,7 @@ fn read_fault(error: &io::Error, kind: FaultKind, compression: Compression, offs
             format!("file: {error} after {offset} bytes of content"),
             Some(offset),
         ),
+        FaultKind::ExpandsTooFar => Fault::new(kind, error.to_string(), Some(offset)),
         FaultKind::Checksum => Fault::new(
             kind,
             format!(

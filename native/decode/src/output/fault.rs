@@ -13,6 +13,8 @@ pub enum FaultKind {
     UnsupportedLinkType,
     /// The captures in an archive do not follow one another in time.
     OverlappingCaptures,
+    /// What is stored stands for more content than is read of so little.
+    ExpandsTooFar,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.

@@ -26,6 +26,7 @@ from sojourn_ingest.formats.connection.gathered_connections import GatheredConne
 from sojourn_ingest.formats.connection.tcp_info import WITHOUT_POLLS, TcpInfoReader, is_tcp_info
 from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, refused_entry
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
+from sojourn_ingest.formats.content.expansion import ArchiveExpansion
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -131,7 +132,7 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-2+" + "+".join(member.version for member in self._members)
+        return "archive-3+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the magic of an archive."""
@@ -145,8 +146,9 @@ class ConnectionArchive(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of all members, numbered through."""
         rows = _Rows(context, reading)
+        expansion = ArchiveExpansion()
         if is_zip(source.head):
-            yield from self._zip(source, reading, rows)
+            yield from self._zip(source, reading, rows, expansion)
             yield from rows.finish()
             return
         place = 0
@@ -164,9 +166,10 @@ class ConnectionArchive(ConnectionFormat):
                         if entry.size == 0 or member is None:
                             reading.refuse("empty_member")
                             continue
+                        expansion.begin(entry.size)
                         try:
                             content = _member_content(cast(io.BufferedReader, member), entry.size)
-                            yield from self._member(content, source, reading, rows)
+                            yield from self._member(content, source, reading, rows, expansion)
                         except InputError as error:
                             _refuse_member(place, error, reading)
                     continued = _holds_more(cast(BinaryIO, archive.fileobj))
@@ -187,7 +190,7 @@ class ConnectionArchive(ConnectionFormat):
                     reading.fault = reading.fault or InputError("truncated", message)
         yield from rows.finish()
 
-    def _zip(self, source: Source, reading: Reading, rows: _Rows) -> Facts:
+    def _zip(self, source: Source, reading: Reading, rows: _Rows, expansion: ArchiveExpansion) -> Facts:
         if source.compression != "none":
             raise InputError("unrecognised_format", f"zip archive in {source.compression}; decompress it")
         with local_file(source.path) as (local,), opened_zip(Path(local)) as archive:
@@ -197,15 +200,18 @@ class ConnectionArchive(ConnectionFormat):
                 if reason is not None:
                     reading.refuse(reason)
                     continue
+                expansion.begin(entry.compress_size)
                 try:
                     with archive.open(entry) as member:
-                        yield from self._member(cast(BinaryIO, member), source, reading, rows)
+                        yield from self._member(cast(BinaryIO, member), source, reading, rows, expansion)
                 except InputError as error:
                     _refuse_member(place, error, reading)
                 except DAMAGED_MEMBER as error:
                     _refuse_member(place, InputError("compression", f"zip: {error}; copy the file again"), reading)
 
-    def _member(self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows) -> Facts:
+    def _member(
+        self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows, expansion: ArchiveExpansion
+    ) -> Facts:
         compression = "none"
         with open_plain(Source(archive.path, "none", b"", 0, stored)) as begun:
             magic = begun.read(MAGIC_BYTES)
@@ -216,7 +222,8 @@ class ConnectionArchive(ConnectionFormat):
             stored.seek(0)
         else:
             stored = _rejoined(magic, stored)
-        with open_plain(Source(archive.path, compression, b"", 0, stored)) as plain:
+        with open_plain(Source(archive.path, compression, b"", 0, stored)) as opened:
+            plain = opened if compression == "none" else expansion.counted(opened)
             head = _read_up_to(plain, HEAD_BYTES)
             if not head:
                 reading.refuse("empty_member")

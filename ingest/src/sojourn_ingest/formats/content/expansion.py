@@ -3,14 +3,16 @@
 Whoever reads a compressed file reads all of its plain content, so its time is that of the plain bytes. gzip cannot
 expand more than 1032 times. zstd and xz can: a file of a few MB may stand for terabytes of zeros. The headers of zstd's
 blocks (RFC 8878, section 3.1.1.2) and the index at the end of xz (version 1.2.1 of its format, section 4) say how much
-comes out. A file with holes is one of zeros too, which the file system expands.
+comes out. A file with holes is one of zeros too, which the file system expands. Files of an archive may be compressed
+within what the archive is compressed with, so theirs is counted as it is read.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from sojourn_ingest.input_error import InputError
 
@@ -19,6 +21,7 @@ ALWAYS_READ_BYTES = 2**30
 #: Beyond, this many bytes of plain content for one that is stored: about what gzip can do at most.
 MOST_EXPANSION = 1100
 STAT_BLOCK_BYTES = 512
+COUNTED_BYTES = 2**18
 ZSTD_MAGIC = 0xFD2FB528
 ZSTD_SKIPPABLE = 0x184D2A50
 ZSTD_BLOCK_BYTES = 128 * 1024
@@ -27,6 +30,54 @@ XZ_FOOTER_BYTES = 12
 XZ_HEADER_BYTES = 12
 #: A longer index is not read: it would be of hundreds of thousands of blocks.
 XZ_MOST_INDEX_BYTES = 2**24
+
+
+class ArchiveExpansion:
+    """Plain content of the files of an archive, held to what is stored of them: of each, and of all so far."""
+
+    def __init__(self) -> None:
+        self._stored = self._plain = 0
+        self._stored_of_file = self._plain_of_file = 0
+
+    def begin(self, stored_bytes: int) -> None:
+        """Go on to the next file."""
+        self._stored += stored_bytes
+        self._stored_of_file, self._plain_of_file = stored_bytes, 0
+
+    def add(self, plain_bytes: int) -> None:
+        """Count plain content of the file.
+
+        Raises
+        ------
+        InputError
+            If it is more than is read of what is stored.
+        """
+        self._plain += plain_bytes
+        self._plain_of_file += plain_bytes
+        for plain, stored in ((self._plain_of_file, self._stored_of_file), (self._plain, self._stored)):
+            most = max(ALWAYS_READ_BYTES, MOST_EXPANSION * stored)
+            if plain > most:
+                text = f"{stored:,} stored bytes stand for more than {most:,}; "
+                raise InputError("expands_too_far", f"{text}unpack the archive and give its folder if they are genuine")
+
+    def counted(self, plain: BinaryIO) -> BinaryIO:
+        """Return a stream whose content is counted as it is read."""
+        return cast(BinaryIO, io.BufferedReader(_Counted(plain, self), COUNTED_BYTES))
+
+
+class _Counted(io.RawIOBase):
+    def __init__(self, plain: BinaryIO, expansion: ArchiveExpansion) -> None:
+        self._plain = plain
+        self._expansion = expansion
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        content = self._plain.read(len(buffer))
+        self._expansion.add(len(content))
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def allocated_bytes(state: os.stat_result) -> int:

@@ -19,6 +19,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.NothingUsableError: "nothing_usable",
     _native.CompressionError: "compression",
     _native.ChecksumError: "checksum",
+    _native.ExpandsTooFarError: "expands_too_far",
     _native.SourceReadError: "unreadable",
 }
 
