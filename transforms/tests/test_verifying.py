@@ -364,6 +364,27 @@ def test_a_damaged_head_is_named_and_repaired(var: Path, folder: Path, content: 
     assert facts(var) == whole
 
 
+def test_a_last_commit_that_was_deleted_with_its_head_is_missed(var: Path, folder: Path) -> None:
+    whole = facts(var)
+    last = max(Lake(var / "lake").live(), key=lambda commit: commit.link.number if commit.link else 0)
+    (var / "lake" / "commits" / f"{last.name}.json").unlink()
+    (head,) = (var / "lake" / "heads").iterdir()
+    head.unlink()
+    before = sorted((var / "lake" / "data").rglob("*"))
+    told = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert told.exit_code == 1
+    assert "the head of the chain is missing" in told.output
+    with pytest.raises(LakeDamagedError, match="the head of the chain is missing"):
+        ingest(var, folder)
+    assert sorted((var / "lake" / "data").rglob("*")) == before
+    done = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
+    assert (done.exit_code, f"sojourn ingest {last.source_path}" in done.output) == (0, True), done.output
+    assert verify(Lake(var / "lake"), full=True).missing == ()
+    ingest(var, folder)
+    assert facts(var) == whole
+    assert len(Lake(var / "lake").live()) == 3
+
+
 def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:
     first = next(commit for commit in Lake(var / "lake").live() if commit.link and commit.link.number == 1)
     path = var / "lake" / "commits" / f"{first.name}.json"

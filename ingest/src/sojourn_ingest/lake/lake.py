@@ -95,7 +95,7 @@ class Lake:
         """
         commits = self._read()
         self._gaps = self._gaps_of_listing()
-        if self._gaps:
+        if self._gaps or self._lacks_head():
             # A listing is not atomic: it may have what a writer just made without what came before. The next one has
             # all up to there.
             first, last = self._gaps, self._last.number
@@ -244,6 +244,9 @@ class Lake:
             self._publish(commit)
 
     def _publish(self, commit: Commit) -> None:
+        if self._stored_head.head is None:
+            # Before the first commit that is chained: from here on a lake without a head is not whole.
+            self._stored_head = write_head(self.storage, self._stored_head, self._last)
         commit = replace(commit, link=self._last.next_link)
         if self._stored.publish(commit):
             self._last = Head(self._last.number + 1, commit.name, commit.checksum(), self._last.packs)
@@ -367,6 +370,13 @@ class Lake:
         """The object of the head if it cannot be read; what only it named cannot be missed."""
         return self._stored_head.damaged
 
+    def _lacks_head(self) -> bool:
+        """Return whether there is no head although commits are chained: with it, the last of them may have gone."""
+        if self._stored_head.head is not None or self.damaged_head:
+            return False
+        packs_of_chain = any(pack.covers is not None for pack in self.packs())
+        return packs_of_chain or any(commit.link for commit in self._stored.commits.values())
+
     def missing(self) -> tuple[str, ...]:
         """Return what is missing of the chain or not as it was written, one line each.
 
@@ -376,4 +386,5 @@ class Lake:
             *(gap.text for gap in ([] if self._skips else self._gaps)),
             *(f"commit {name} is not what the next one was written after" for name in self.altered_commits()),
             *([f"{self.damaged_head} is damaged"] if self.damaged_head else []),
+            *(["the head of the chain is missing, and perhaps the last commits"] if self._lacks_head() else []),
         )
