@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from sojourn_ingest.lake.chain import (
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.live_commits import LiveCommits
 from sojourn_ingest.lake.outcome import Outcome, commit_of
-from sojourn_ingest.lake.pack import Pack, Part, SharedFile
+from sojourn_ingest.lake.pack import Pack, Part, SharedFile, outcome_pack
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.readers import holding_files, reader_names
 from sojourn_ingest.lake.storage import FolderStorage, Storage, StorageError, open_storage
@@ -38,6 +39,11 @@ from sojourn_ingest.lake.stored_commits import LakeDamagedError, StoredCommits, 
 from sojourn_ingest.schema import TABLES
 
 logger = logging.getLogger(__name__)
+
+#: Outcomes without facts that become visible together, at most; and how many are worth a pack, which stays among the
+#: objects that every reader lists until the next compaction.
+MOST_WAITING = 1_000
+FEWEST_IN_PACK = 16
 
 
 class Lake:
@@ -69,6 +75,8 @@ class Lake:
         self._last = Head(0, None, None, ())
         self._gaps: list[Gap] = []
         self._skips = bool(skip)
+        #: Outcomes that are to be made visible together, by the name of their commit; None if none does.
+        self._waiting: dict[str, tuple[Commit, Outcome]] | None = None
         if live is None:
             self.refresh()
 
@@ -223,7 +231,7 @@ class Lake:
 
         What the same path held before, what an older decoder made of the same content, another source of
         the same ``subject``, and the commits named in ``supersedes`` are replaced. ``part_outcomes`` are those
-        of the files of a recording.
+        of the files of a recording. An outcome may wait for others: see :meth:`joining_outcomes`.
         """
         draft = commit_of(outcome, files, subject, part_outcomes)
         with self._lock:
@@ -232,11 +240,55 @@ class Lake:
             while draft.name in self._replaced:
                 # It was here before and made way for another path's: it is a new commit, after its former self.
                 draft = replace(draft, replaces=tuple(sorted((*draft.replaces, draft.name))))
+            if self._waiting is not None and not (files or part_outcomes or draft.replaces):
+                self._waiting[draft.name] = (draft, outcome)
+                self._live.add(draft)
+                if len(self._waiting) >= MOST_WAITING:
+                    self._publish_waiting()
+                return draft
+            # What waits comes before what may replace it, or was decided with regard to it.
+            if draft.replaces:
+                self._publish_waiting()
             outcomes = self.write_outcomes(draft.name, Outcome.as_table((outcome, *part_outcomes)))
             commit = replace(draft, files=(*files, outcomes))
             self._publish(commit)
             self._replaced.update(commit.replaces)
         return commit
+
+    @contextmanager
+    def joining_outcomes(self) -> Iterator[None]:
+        """Make outcomes without facts that replace nothing visible together, when they are many and at the end.
+
+        Commits of 20,000 files of a few bytes would take far more place than the files. If the writer fails before,
+        the next one tries these files again.
+        """
+        self._waiting = {}
+        try:
+            yield
+            with self._lock:
+                self._publish_waiting()
+        finally:
+            self._waiting = None
+
+    def _publish_waiting(self) -> None:
+        """Make the outcomes that wait visible: as a pack, or as commits of their own if they are few."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = list(self._waiting.values()), {}
+        if len(waiting) < FEWEST_IN_PACK:
+            for commit, outcome in waiting:
+                rows = Outcome.as_table((outcome,))
+                self._publish(replace(commit, files=(self.write_outcomes(commit.name, rows),)))
+            return
+        rows = Outcome.as_table([outcome for _, outcome in waiting])
+        pack = outcome_pack(
+            [commit for commit, _ in waiting], self.write_outcomes(f"together-{uuid.uuid4().hex}", rows)
+        )
+        self._stored.publish_pack(pack)
+        self._moved |= moved_files([pack])
+        self._last = replace(self._last, packs=tuple(sorted((*self._last.packs, pack.name))))
+        for commit in pack.commits:
+            self._live.add(commit)
 
     def replace_commit(self, commit: Commit) -> None:
         """Make a commit visible in the place of those it replaces; what only they named is a leftover then."""
@@ -254,9 +306,9 @@ class Lake:
             self._live.remove(name)
         self._live.add(commit)
 
-    def write_outcomes(self, commit_name: str, rows: pa.Table) -> DataFile:
-        """Write the outcomes of a commit that is to be made, as rows of ``ingest_outcome``."""
-        path = f"data/ingest_outcome/{commit_name}.parquet"
+    def write_outcomes(self, name: str, rows: pa.Table) -> DataFile:
+        """Write the outcomes of a commit that is to be made, or of several, as rows of ``ingest_outcome``."""
+        path = f"data/ingest_outcome/{name}.parquet"
         draft = self.storage.draft(path)
         # A row or a few: compressors, dictionaries and statistics of each column, and Arrow's schema beside Parquet's
         # own, would take longer to write than the rows, and three times their place.

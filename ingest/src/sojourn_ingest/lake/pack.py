@@ -11,7 +11,8 @@ import gzip
 import hashlib
 import json
 import zlib
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 from sojourn_ingest.lake.commit import Commit, DataFile, without_later_members
@@ -84,3 +85,17 @@ class Pack:
             )
         except (KeyError, TypeError, AttributeError, EOFError, OSError, RecursionError, zlib.error) as error:
             raise ValueError(f"not a pack: {error}") from error
+
+
+def outcome_pack(commits: Sequence[Commit], outcomes: DataFile) -> Pack:
+    """Return the pack of commits without facts, whose outcomes are the rows of one file, one of each commit.
+
+    It takes over no other commit. Each commit names a file of its own, as if a compaction had put these together.
+    """
+    size_bytes = outcomes.size_bytes // len(commits)
+    named = [
+        replace(one, files=(DataFile(outcomes.table, f"data/{outcomes.table}/{one.name}.parquet", 1, size_bytes),))
+        for one in commits
+    ]
+    parts = (Part(one.files[0].path, one.source_path, one.content_hash, one.decoder_version) for one in named)
+    return Pack(tuple(named), (SharedFile(outcomes, tuple(parts)),))

@@ -122,8 +122,9 @@ class StoredCommits:
         return is_new
 
     def publish_pack(self, pack: Pack) -> None:
-        """Make a pack visible; the next reading sees it instead of what it replaces."""
+        """Make a pack visible; the next reading no longer has what it replaces."""
         self._storage.create(pack_object(pack.name), pack.to_bytes())
+        self.packs[pack_object(pack.name)] = pack
         named_points.reach("pack.published")
 
     def leftovers(self) -> list[str]:

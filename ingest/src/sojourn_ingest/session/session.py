@@ -81,6 +81,10 @@ class IngestSession:
         ``on_done`` is called in this thread as each file ends. A description of a study that a file belongs
         to is ingested with it, and the two captures of a run are paired once its manifest was read.
         """
+        with self.lake.joining_outcomes():
+            return self._run(files, on_done)
+
+    def _run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         self.prepare(files)
         attempts: dict[Path, Attempt] = {}
         given = set(files)
