@@ -24,10 +24,15 @@ FORMS_OF_V4 = (
     "93.184.\u200b216.34", "93\u2010184\u2010216\u201034",
     "%93.184.216.34", "5%93.184.216.34", "%2593.184.216.34", "%252593.184.216.34", "93.184.216[.]34", "93[.]184.216.34",
     "93.184(.)216[dot]34", "93.184-216.34", "93_184.216.34", "93·184·216·34", "93•184.216·34",
+    "93\\.184\\.216\\.34", "93\\\\.184\\\\.216\\\\.34", "93\\.184.216\\.34", "93\\-184\\-216\\-34",
+    "93\\x2e184\\x2E216\\x2e34",
+    "93\\056184\\056216\\05634", "93{.}184{.}216{.}34", "93{dot}184[.]216(DOT)34", "93 dot 184 dot 216 dot 34",
+    "93dot184DOT216Dot34", "93\\\\u002e184\\u002E216.34",
 )  # fmt: skip
 FORMS_OF_V6 = (
     V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
     V6.replace(":", "-"), V6.replace(":", "："), "2606:2800:220:1:248:1893:37.200.25.70", f"http://[{V6}]:443/",
+    V6.replace(":", "[:]"), V6.replace(":", "\\:"), V6.replace(":", "\\x3a"), V6.replace(":", "(:)"),
 )  # fmt: skip
 NAMES = (
     "02-00-5E-AA-BB-01", "02:00:5e:aa:bb:01", "2:0:5e:aa:bb:1", "02 00 5e aa bb 01", "02_00_5e_aa_bb_01",
@@ -36,6 +41,7 @@ NAMES = (
     "ｈｏｓｔ．ｅｘａｍｐｌｅ．ｏｒｇ", "host%2Eexample%2Eorg", "anna.schmidt@example.org",
     "ec2-93-184-216-34.compute.amazonaws.com", "10.4.8.8.in-addr.arpa", "6.4.9.1.8.c.5.2.ip6.arpa",
     "fe80::200:5eff:feaa:bb01", "evil[.]com", "example(.)com", "www.example[dot]org", "a[.]b(DOT)org",
+    "host\\.example\\.org", "host{.}example{.}org", "02\\:00\\:5e\\:aa\\:bb\\:01",
 )  # fmt: skip
 #: What stands next to a form, without being a part of it.
 AROUND = (
@@ -53,6 +59,7 @@ STANDS = (
     "results.json", "run1.flent.gz", "bbr@100ms", "50%", "100%25", "clip/0", "e.g. this", "测试。结果",
     "hk-0123456789abcdef0123456789abcdef::x", "tcp 8 down - fq_codel", "rates-10-20-30-40", "10_20_30_40 Mbit",
     "10.5-20.5", "0.125-0.25 s", "2026-11-20_10.30.15", "5%", "%25", "2·3·4", "CUBIC·BBR", "f(x)[0]",
+    "C:\\data\\run.1", "a polka dot 3", "2 dots 3", "\\.json",
     "line: run.bandwidth_bps", "opus/48000/2",
 )  # fmt: skip
 
@@ -140,7 +147,7 @@ def plain_fingerprint(host: str) -> str:
     ["1.", "1-", "1_", "0x1.", "255.", "[.]1", "2606:", ":", "a:", "::", "fe80::", "02:", "02-", "02 ", "0200.",
      "0200-", "a.", "a-", "a_", "a@", "a@a.", "xn--", "-", ".", "http://", "://1@", "://1.", "%2E", "&#46;", "%25",
      "\\u002e", "９", "。", "भारत.", "1.in-addr.arpa", "a.ip6.arpa", "in-addr.", "hk-", "hk-" + "0" * 32,
-     "2a00-", "a--"],
+     "2a00-", "a--", "\\", "\\.", "1\\.", "\\x2e", "\\056", "1 dot ", "1dot", "{.}", "[:]"],
 )  # fmt: skip
 def test_a_text_takes_time_in_proportion_to_its_length(part: str) -> None:
     def seconds(characters: int) -> float:

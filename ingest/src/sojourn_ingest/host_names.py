@@ -21,7 +21,7 @@ from sojourn_ingest.schema import TABLES
 from sojourn_ingest.text_as_meant import text_as_meant
 
 #: Without one of these there is neither an address nor a name with a dot.
-_MARK = re.compile(r"[.:_%&([\\-]|[^\x00-\x7f]|[0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
+_MARK = re.compile(r"[.:_%&([{\\-]|[^\x00-\x7f]|[0-9] ?[dD][oO][tT]|[0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
 #: Texts come again in every batch of a source.
 _TEXTS_KEPT = 4096
 

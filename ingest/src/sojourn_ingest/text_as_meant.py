@@ -7,13 +7,16 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Of URLs (RFC 3986, escaped again or not), HTML and JSON, and how people keep a name from becoming a link.
+#: Of URLs (RFC 3986, escaped again or not), HTML, JSON, strings of C and patterns, and how people keep a name from
+#: becoming a link.
 _ESCAPES = re.compile(
     r"(?P<url>(?:%(?:25)*[0-9A-Fa-f]{2})+)"
     r"|&\#(?:[xX](?P<hex>0*[0-9A-Fa-f]{1,5})|(?P<decimal>0*[0-9]{1,6}));"
     r"|&(?P<name>period|colon|commat|lowbar|hyphen);"
-    r"|\\u(?P<json>[0-9A-Fa-f]{4})"
-    r"|(?P<dot>\[(?:\.|[dD][oO][tT])\]|\((?:\.|[dD][oO][tT])\))",
+    r"|\\{1,4}(?:u(?P<json>[0-9A-Fa-f]{4})|x(?P<byte>[0-9A-Fa-f]{2})|(?P<octal>[01][0-7]{2})|(?P<itself>[.:_\-]))"
+    r"|(?P<dot>\[(?:\.|[dD][oO][tT])\]|\((?:\.|[dD][oO][tT])\)|\{(?:\.|[dD][oO][tT])\}"
+    r"|(?<=[0-9]) ?[dD][oO][tT] ?(?=[0-9]))"
+    r"|(?P<colon>\[:\]|\(:\)|\{:\})",
 )
 #: What may be an escape of a percent sign, or stand before a number as it is.
 _ESCAPED_PERCENT = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
@@ -84,10 +87,15 @@ def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
         if found["url"]:
             yield from _unescaped_url(found)
             continue
-        if found["name"] or found["dot"]:
-            number = ord(_NAMED[found["name"] or "period"])
+        if named := found["name"] or (found["dot"] and "period") or (found["colon"] and "colon"):
+            number = ord(_NAMED[named])
+        elif found["itself"]:
+            number = ord(found["itself"])
+        elif found["octal"]:
+            number = int(found["octal"], 8)
         else:
-            number = int(found["decimal"]) if found["decimal"] else int(found["hex"] or found["json"], 16)
+            digits = found["hex"] or found["json"] or found["byte"]
+            number = int(found["decimal"]) if found["decimal"] else int(digits, 16)
         yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *found.span()
     yield from ((text[at], at, at + 1) for at in range(place, len(text)))
 
