@@ -187,7 +187,9 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert lake.fingerprint() == state
     assert not (tmp_path / "var" / "forgotten.jsonl").exists()
     assert run(app, ["forget", "customer 7", "--yes", *var]).exit_code == 0
-    assert run(app, ["forget", HOST, "--yes", *var]).exit_code == 0
+    gone = run(app, ["forget", HOST, "--yes", *var])
+    assert gone.exit_code == 0
+    assert "publications and copies in other folders still have it" in gone.output
     lake.refresh()
     assert len(rows(lake, "connection")) == 1
     entries = [json.loads(line) for line in (tmp_path / "var" / "forgotten.jsonl").read_text().splitlines()]

@@ -80,7 +80,8 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
         raise typer.Exit(1) from error
     _print(found, "gone")
     typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
-    typer.echo("run sojourn build: it makes the marts without it and removes older snapshots; then publish again")
+    typer.echo("run sojourn build: it makes the marts without it and removes older snapshots")
+    typer.echo("publications and copies in other folders still have it: publish again, and remove the older ones")
 
 
 def _refuse_while_read(lake: Lake) -> None:
