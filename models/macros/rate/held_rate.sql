@@ -25,8 +25,9 @@
 
 {#-
     From which second on a rate is at a level and stays there: the median over five seconds is at least the level in this second and in as many
-    seconds after it as the threshold step-held says, all within the step. Columns: held_second, null if it is never held, and is_reached, whether
-    the median is at the level in any second.
+    seconds after it as the threshold step-held says, all within the step. Columns: held_second, null if it is never held, is_reached, whether
+    the median is at the level in any second, and is_cut_off, whether it is there in the last second of the step: without a held_second, the step
+    ended before the level could be held, so nobody can tell.
 
     targets: relation with profile_id, step_number, target_bps and from_second, the first second that may count. rolling: relation of
     median_rate_of_five_seconds. thresholds: relation of the seed threshold.
@@ -45,6 +46,9 @@
             end
         ) as held_second,
         max(case when levelled.is_at_level and levelled.second >= levelled.from_second then 1 else 0 end) = 1 as is_reached,
+        max(
+            case when levelled.is_at_level and levelled.second >= levelled.from_second and levelled.second = levelled.last_second then 1 else 0 end
+        ) = 1 as is_cut_off,
         count(*) as seconds_seen
     from (
         select
@@ -68,4 +72,13 @@
     inner join {{ thresholds }}
         on {{ thresholds }}.threshold_id = 'step-held'
     group by levelled.profile_id, levelled.step_number
+{%- endmacro %}
+
+{#-
+    Why a level that was reached was never held: whether the rate fell below it again, or the step ended first.
+
+    held: relation of held_second_of_each_step, in a row without a held_second.
+-#}
+{% macro not_held_reason(held) -%}
+    case when {{ held }}.is_cut_off then 'cannot tell: the step ends before the hold time' else 'reached and not held' end
 {%- endmacro %}

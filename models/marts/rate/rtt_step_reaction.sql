@@ -162,7 +162,7 @@ judged as (
             when profile_steps.is_rate_changing then 'the rate of the link changes at the same time'
             when profile_steps.rate_before_bps is null then 'no second before the step'
             when fallen.fall_second is null then 'the rate did not fall'
-            when returned.held_second is null and returned.profile_id is not null then 'reached and not held'
+            when returned.held_second is null and returned.is_reached then {{ not_held_reason('returned') }}
             when returned.held_second is null then 'not before the next step or the end of the run'
         end as recovery_null_reason
     from profile_steps

@@ -213,7 +213,7 @@ judged as (
             when targets.reaction = 'back' and targets.target_bps is null then 'no earlier step at this rate'
             when targets.reaction = 'fall_below' and targets.rate_before_bps <= targets.to_bps
                 then 'already at or below the new rate'
-            when targets.reaction = 'back' and held.held_second is null and held.is_reached then 'reached and not held'
+            when targets.reaction = 'back' and held.held_second is null and held.is_reached then {{ not_held_reason('held') }}
             when targets.reaction = 'back' and held.held_second is null then 'not before the next step'
             when reached.reached_second is null then 'not before the next step'
         end as reaction_null_reason,
@@ -223,7 +223,7 @@ judged as (
             when targets.reaction != 'back' then 'the rate of the link fell'
             when demanding.target_bps is null then 'the study gives the application no demand, or several'
             when reached.seconds_seen is null then 'the run ended before the step'
-            when demand_held.held_second is null and demand_held.is_reached then 'reached and not held'
+            when demand_held.held_second is null and demand_held.is_reached then {{ not_held_reason('demand_held') }}
             when demand_held.held_second is null then 'not before the next step'
         end as demand_reached_null_reason
     from targets

@@ -193,7 +193,11 @@ of_steps as (
     select
         profile_id || '/' || {{ plain_text('step_number') }} as item,
         'is_demand_reached' as metric,
-        case when demand_reached_ms is not null then cast(1 as double) else cast(0 as double) end as metric_value,
+        -- Of a step that ends before the demand could be held, or before a run sent in it, nobody can tell.
+        case
+            when demand_reached_ms is not null then cast(1 as double)
+            when demand_reached_null_reason in ('reached and not held', 'not before the next step') then cast(0 as double)
+        end as metric_value,
         to_bps as step_bandwidth_bps,
         reactions.*
     from reactions
