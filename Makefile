@@ -130,8 +130,8 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
-	@infra/setup/debian-packages.sh chromium tshark cpio ffmpeg faketime
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, tcptrace, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
+	@infra/setup/debian-packages.sh chromium tshark tcptrace cpio ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
 	@$(UV) venv --quiet --allow-existing var/tools/publication
