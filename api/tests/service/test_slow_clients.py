@@ -153,6 +153,45 @@ def test_trailers_without_end_are_not_kept(server: Server, connections: contextl
     _send_until_closed(server, connections.enter_context(server.connect()), begun, b"a")
 
 
+@pytest.mark.parametrize(
+    ("before", "begun", "endless", "status"),
+    [
+        (b"", b"", b"\r\n", b"431"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"", b"\r\n", b"431"),
+        (b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"a", b"413"),
+        (b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n", b"413"),
+        (b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n", b"a", b"413"),
+    ],
+    ids=["empty lines", "empty lines behind a request", "extension of a chunk", "chunks", "body"],
+)
+def test_what_belongs_to_no_head_is_bounded_too(
+    server: Server, connections: contextlib.ExitStack, before: bytes, begun: bytes, endless: bytes, status: bytes
+) -> None:
+    held = server.status_of_process()["bytes"]
+    connection = connections.enter_context(server.connect())
+    connection.settimeout(0.05)
+    if before:
+        connection.sendall(before)
+        server.wait_for(lambda: bool(select.select([connection], [], [], 0)[0]))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+    connection.sendall(begun)
+    answer, sent, block = b"", 0, endless * (65536 // len(endless))
+    with contextlib.suppress(OSError):
+        while sent < 60_000_000:
+            with contextlib.suppress(TimeoutError):
+                sent += connection.send(block)
+            if select.select([connection], [], [], 0)[0]:
+                part = connection.recv(65536)
+                answer += part
+                if not part:
+                    break
+    # It is not read to its end: what was sent is in the buffers of the system.
+    assert sent < 60_000_000
+    assert answer.startswith(b"HTTP/1.1 " + status), answer[:200]
+    assert server.status_of_process()["bytes"] < held + 20_000_000
+    assert server.is_serving() == "b1"
+
+
 def test_a_second_request_and_a_body_have_the_same_time(server: Server, connections: contextlib.ExitStack) -> None:
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
     # A byte again and again, which would keep a connection that only idleness ends.

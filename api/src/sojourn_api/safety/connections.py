@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 #: A larger body is written in pieces of this size, each when the one before was taken.
 PIECE_BYTES = 128 * 1024
-#: Bytes of a request from its first to the empty line.
-MOST_HEAD_BYTES = 64 * 1024
-#: What came is parsed in pieces of this size, by which a head may exceed its bound.
+#: Bytes of a request from the end of the one before: empty lines, its head, and a body, which no request has.
+MOST_REQUEST_BYTES = 64 * 1024
+#: What came is parsed in pieces of this size, by which a request may exceed its bound.
 PARSED_BYTES = 4 * 1024
 #: What a refused client still sends is read and dropped for this time: closing on unread bytes is a reset, which may
 #: overtake the refusal.
@@ -93,10 +93,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._limits: ConnectionLimits | None = self.app_state.get(STATE)
         self._request_timer: asyncio.TimerHandle | None = None
         self._stalled_timer: asyncio.TimerHandle | None = None
-        self._is_in_head = False
-        self._head_bytes = 0
+        self._is_in_body = False
+        self._request_bytes = 0
         self._header_count = 0
         self._is_refused = False
+        self._ends_with_answer = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, or refuse one connection too many."""
@@ -124,12 +125,14 @@ class BoundedProtocol(HttpToolsProtocol):
             if self._is_refused or self.transport.is_closing():
                 return
             piece = data[start : start + PARSED_BYTES]
+            # The parser tells of a header when it is whole, and keeps what it has of it until then; of empty lines and
+            # of extensions of chunks (RFC 9112, sections 2.2 and 7.1.1) it tells nothing.
+            self._request_bytes += len(piece)
             super().data_received(piece)
-            if self._is_in_head:
-                # The parser tells of a header when it is whole, and keeps what it has of it until then.
-                self._head_bytes += len(piece)
-                if self._head_bytes > MOST_HEAD_BYTES:
-                    self._refuse_head(f"the head of the request is longer than {MOST_HEAD_BYTES} bytes")
+            if self._request_bytes > MOST_REQUEST_BYTES and self._is_in_body:
+                self._drop_body()
+            elif self._request_bytes > MOST_REQUEST_BYTES:
+                self._refuse_head(f"the head of the request is longer than {MOST_REQUEST_BYTES} bytes")
         is_idle = self.cycle is None or self.cycle.response_complete
         if is_idle and self.timeout_keep_alive_task is None and not self.transport.is_closing():
             self._expect_request()
@@ -137,7 +140,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start the time of a request that follows another one."""
         super().on_message_begin()
-        self._is_in_head, self._head_bytes, self._header_count = True, 0, 0
+        self._header_count = 0
         self._expect_request()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -154,10 +157,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Answer the request; one in chunks, whose trailers would be kept as headers are, ends its connection."""
-        self._is_in_head = False
+        self._is_in_body = True
         super().on_headers_complete()
         if any(name == b"transfer-encoding" for name, _ in self.headers):
-            self.cycle.keep_alive = False
+            self._ends_with_answer = True
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what the parser did not take."""
@@ -169,7 +172,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """End the time of a request with its last byte."""
         self._stop_request_timer()
+        self._is_in_body, self._request_bytes = False, 0
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, or end a connection after what is still to come of a body."""
+        super().on_response_complete()
+        if self._ends_with_answer and self.cycle.response_complete and not self.transport.is_closing():
+            self._is_refused = True
+            self._end_reading()
 
     def pause_writing(self) -> None:
         """Start the time in which the client has to take what was written."""
@@ -204,9 +215,19 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
             return
         self.transport.write(_refusal("too-many-headers", "431 Request Header Fields Too Large", detail))
+        self._end_reading()
+
+    def _end_reading(self) -> None:
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.loop.call_later(DROPPING_SECONDS, self.transport.close)
+
+    def _drop_body(self) -> None:
+        """Read no more of a request that is refused, or was, for having a body: the refusal ends the connection."""
+        self._is_refused = self._ends_with_answer = True
+        self._stop_request_timer()
+        if self.cycle.response_complete:
+            self._end_reading()
 
     def _on_slow_request(self) -> None:
         self._request_timer = None
