@@ -6,6 +6,7 @@ import base64
 import uuid
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -69,6 +70,36 @@ def _note_of(name: str) -> dict[str, str]:
     return {"ARROW:schema": base64.b64encode(table(name).arrow_schema().serialize().to_pybytes()).decode()}
 
 
+@dataclass
+class _Pending:
+    """Rows of one table that wait for their row group."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    rows: int = 0
+    size_bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.size_bytes += batch.nbytes
+
+    @property
+    def fills_a_group(self) -> bool:
+        return self.rows >= ROW_GROUP_ROWS or self.size_bytes >= ROW_GROUP_BYTES
+
+
+@dataclass
+class _TableFile:
+    """The file of one table, named ``name`` in the lake."""
+
+    name: str
+    path: Path
+    writer: pq.ParquetWriter
+    #: Of the rows as they are written: texts may be dictionaries.
+    schema: pa.Schema
+    rows: int = 0
+
+
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
@@ -89,14 +120,9 @@ class FactWriter:
         self._own = uuid.uuid4().hex[:12]
         self._source_hash = source_hash
         self._decoder_version = decoder_version
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self._schemas: dict[str, pa.Schema] = {}
-        self._pending: dict[str, list[pa.RecordBatch]] = {}
-        self._pending_rows: dict[str, int] = {}
-        self._pending_bytes: dict[str, int] = {}
-        self._paths: dict[str, Path] = {}
-        self._objects: dict[str, str] = {}
-        self._rows: dict[str, int] = {}
+        # Both by table.
+        self._pending: dict[str, _Pending] = {}
+        self._files: dict[str, _TableFile] = {}
         self._finished: tuple[DataFile, ...] | None = None
         self._forgotten = frozenset({FORGOTTEN, FORGOTTEN_IN_TEXT, *forgotten})
         self._forgotten_flows: set[int] = set()
@@ -111,10 +137,10 @@ class FactWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._finished is None:
-            for writer in self._writers.values():
-                give_up(writer)
-            for name, path in self._paths.items():
-                self._storage.discard(self._objects[name], path)
+            for file in self._files.values():
+                give_up(file.writer)
+            for file in self._files.values():
+                self._storage.discard(file.name, file.path)
 
     def write(self, name: str, batch: pa.RecordBatch) -> None:
         """Append ``batch``, which lacks only the provenance columns, to table ``name``.
@@ -132,21 +158,20 @@ class FactWriter:
         rows = self._without_forgotten(name, complete)
         if rows.num_rows == 0:
             return
-        self._pending.setdefault(name, []).append(rows)
-        self._pending_rows[name] = self._pending_rows.get(name, 0) + rows.num_rows
-        self._pending_bytes[name] = self._pending_bytes.get(name, 0) + rows.nbytes
-        if self._pending_rows[name] >= ROW_GROUP_ROWS or self._pending_bytes[name] >= ROW_GROUP_BYTES:
+        pending = self._pending.setdefault(name, _Pending())
+        pending.add(rows)
+        if pending.fills_a_group:
             self._flush(name)
 
     def _complete(self, name: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         schema = table(name).arrow_schema()
         constants = {"source_hash": self._source_hash, "decoder_version": self._decoder_version}
-        given = set(batch.schema.names)
+        names = set(batch.schema.names)
         wanted = set(schema.names) - set(constants)
-        if given != wanted:
+        if names != wanted:
             raise ValueError(
-                f"table {name}: a reader gave columns {sorted(given - wanted)} too many, "
-                f"{sorted(wanted - given)} too few"
+                f"table {name}: a reader gave columns {sorted(names - wanted)} too many, "
+                f"{sorted(wanted - names)} too few"
             )
         arrays = []
         for column in schema:
@@ -176,58 +201,61 @@ class FactWriter:
 
     def _remove_what_belonged_to_forgotten_flows(self) -> None:
         # A flow is given when it ends, after what belongs to it, so that is only known now.
-        for name, path in list(self._paths.items()):
-            if not (self._forgotten_flows and belongs_to_flow(name)):
+        for table_name, file in list(self._files.items()):
+            if not (self._forgotten_flows and belongs_to_flow(table_name)):
                 continue
-            target = path.with_suffix(".rewritten")
-            rows = rewrite_without(path, target, of_flows(self._forgotten_flows))
-            self.forgotten_rows += self._rows[name] - rows
-            self._rows[name] = rows
+            target = file.path.with_suffix(".rewritten")
+            rows = rewrite_without(file.path, target, of_flows(self._forgotten_flows))
+            self.forgotten_rows += file.rows - rows
+            file.rows = rows
             if rows:
-                target.replace(path)
+                target.replace(file.path)
             else:
-                self._storage.discard(self._objects.pop(name), self._paths.pop(name))
+                self._storage.discard(file.name, file.path)
+                del self._files[table_name]
 
-    def _flush(self, name: str, *, last: bool = False) -> None:
-        pending = self._pending.pop(name)
-        if name not in self._writers:
-            self._objects[name] = f"data/{name}/{self._source_hash[:24]}-{self._file_tag()}-{self._own}.parquet"
-            self._paths[name] = self._storage.draft(self._objects[name])
-            schema = table(name).arrow_schema()
-            self._schemas[name] = pending[0].schema
-            self._writers[name] = pq.ParquetWriter(
-                self._paths[name],
-                self._schemas[name],
-                store_schema=False,
-                compression="zstd" if self._pending_bytes[name] > SMALL_BYTES else "none",
-                # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
-                # in none. They grow steadily, so that their differences are small.
-                use_dictionary=[column.name for column in schema if pa.types.is_string(column.type)],
-                column_encoding={
-                    column.name: "DELTA_BINARY_PACKED" for column in schema if pa.types.is_integer(column.type)
-                },
-            )
-            self._writers[name].add_key_value_metadata(_note_of(name))
-        schema = self._schemas[name]
+    def _begin(self, table_name: str, pending: _Pending) -> _TableFile:
+        name = f"data/{table_name}/{self._source_hash[:24]}-{self._file_tag()}-{self._own}.parquet"
+        path = self._storage.draft(name)
+        declared, schema = table(table_name).arrow_schema(), pending.batches[0].schema
+        writer = pq.ParquetWriter(
+            path,
+            schema,
+            store_schema=False,
+            compression="zstd" if pending.size_bytes > SMALL_BYTES else "none",
+            # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
+            # in none. They grow steadily, so that their differences are small.
+            use_dictionary=[column.name for column in declared if pa.types.is_string(column.type)],
+            column_encoding={
+                column.name: "DELTA_BINARY_PACKED" for column in declared if pa.types.is_integer(column.type)
+            },
+        )
+        writer.add_key_value_metadata(_note_of(table_name))
+        return _TableFile(name, path, writer, schema)
+
+    def _flush(self, table_name: str, *, last: bool = False) -> None:
+        pending = self._pending.pop(table_name)
+        if table_name not in self._files:
+            self._files[table_name] = self._begin(table_name, pending)
+        file = self._files[table_name]
         batches = [
             pa.RecordBatch.from_arrays(
-                [_of_type(array, wanted) for array, wanted in zip(batch.columns, schema.types, strict=True)],
-                schema=schema,
+                [_of_type(array, wanted) for array, wanted in zip(batch.columns, file.schema.types, strict=True)],
+                schema=file.schema,
             )
-            for batch in pending
+            for batch in pending.batches
         ]
-        rows = pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+        rows = pa.Table.from_batches(batches, schema=file.schema).unify_dictionaries()
         whole = rows.num_rows - rows.num_rows % ROW_GROUP_ROWS
         if whole and not last:
             # What is left over begins the next group.
-            self._pending[name] = rows.slice(whole).to_batches()
+            left = self._pending[table_name] = _Pending()
+            for batch in rows.slice(whole).to_batches():
+                left.add(batch)
             rows = rows.slice(0, whole)
-        self._rows[name] = self._rows.get(name, 0) + rows.num_rows
-        left = self._pending.get(name, [])
-        self._pending_rows[name] = sum(batch.num_rows for batch in left)
-        self._pending_bytes[name] = sum(batch.nbytes for batch in left)
-        named_points.reach("facts.writing", self._paths[name])
-        self._writers[name].write_table(rows, row_group_size=ROW_GROUP_ROWS)
+        file.rows += rows.num_rows
+        named_points.reach("facts.writing", file.path)
+        file.writer.write_table(rows, row_group_size=ROW_GROUP_ROWS)
 
     def _file_tag(self) -> str:
         return "".join(c if c.isalnum() or c in ".-" else "_" for c in self._decoder_version)
@@ -236,13 +264,14 @@ class FactWriter:
         """Close and flush every file to disk, and return them for the commit."""
         for name in list(self._pending):
             self._flush(name, last=True)
-        for writer in self._writers.values():
-            writer.close()
+        for file in self._files.values():
+            file.writer.close()
         self._remove_what_belonged_to_forgotten_flows()
         # The commit must never reach the disk before what it promises.
-        kept = {name: self._storage.keep(self._objects[name], path) for name, path in self._paths.items()}
+        kept = {table_name: self._storage.keep(file.name, file.path) for table_name, file in self._files.items()}
         self._finished = tuple(
-            DataFile.of(name, self._objects[name], self._rows[name], of) for name, of in sorted(kept.items())
+            DataFile.of(table_name, file.name, file.rows, kept[table_name])
+            for table_name, file in sorted(self._files.items(), key=lambda item: item[0])
         )
         named_points.reach("facts.written")
         return self._finished

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake.storage.interface import Kept, LakeBusyError, kept_of
-from sojourn_ingest.lake.storage.remote_copies import RemoteStorage
+from sojourn_ingest.lake.storage.remote_copies import RemoteCopies
 from sojourn_ingest.remote.clients import object_store_at
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ LEASE_S = 120.0
 RENEW_S = 30.0
 
 
-class ObjectStorage(RemoteStorage):
+class ObjectStorage:
     """The objects below one prefix of one bucket."""
 
     def __init__(self, uri: str, store: ObjectStore, cache: Path | None = None) -> None:
-        super().__init__(uri, cache)
+        self._uri = uri.rstrip("/")
+        self._copies = RemoteCopies(cache)
         self._store = store
 
     @classmethod
@@ -47,6 +48,11 @@ class ObjectStorage(RemoteStorage):
             If the client library is missing, or the store's settings in the environment are not complete.
         """
         return cls(uri, object_store_at(uri), cache)
+
+    @property
+    def uri(self) -> str:
+        """The URI as it was given."""
+        return self._uri
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in one folder, in order."""
@@ -114,6 +120,27 @@ class ObjectStorage(RemoteStorage):
         draft.unlink()
         return kept
 
+    def draft(self, name: str) -> Path:
+        """Return a local file to write into."""
+        return self._copies.draft(name)
+
+    def discard(self, name: str, draft: Path) -> None:
+        """Remove the local file, and the object where it was put in its place."""
+        draft.unlink(missing_ok=True)
+        self.delete(name)
+
+    def local(self, name: str) -> Path:
+        """Return a local copy of an object."""
+        return self._copies.copy(name, self.read)
+
+    def copied_sha256(self, name: str) -> str | None:
+        """Return the hash of the local copy of an object; None if there is none."""
+        return self._copies.sha256(name)
+
+    def drop_copy(self, name: str) -> None:
+        """Remove the local copy of an object."""
+        self._copies.drop(name)
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lease, renewing it; where its holder was killed it can be had again two minutes later."""
@@ -156,19 +183,19 @@ class _Lease:
 
         busy = f"another process is writing to {self._uri}; wait for it to end"
         try:
-            found = obstore.get(self._store, LEASE)
-            held = json.loads(bytes(found.bytes()))
+            stored = obstore.get(self._store, LEASE)
+            held = json.loads(bytes(stored.bytes()))
         except FileNotFoundError as error:
             raise LakeBusyError(f"{busy}, which it just did: run the same command again") from error
         if held["holder"] == self._holder:
             # The store made it and answered with an error, so the client put it again.
-            self._tag = found.meta["e_tag"]
+            self._tag = stored.meta["e_tag"]
             return
         remaining_s = float(held["until_s"]) - time.time()
         if remaining_s > 0:
             raise LakeBusyError(f"{busy}, or {remaining_s:.0f} s if it was killed")
         try:
-            put = obstore.put(self._store, LEASE, self._content(), mode={"e_tag": found.meta["e_tag"]})
+            put = obstore.put(self._store, LEASE, self._content(), mode={"e_tag": stored.meta["e_tag"]})
         except PreconditionError as error:
             raise LakeBusyError(busy) from error
         self._tag = put["e_tag"]
@@ -197,14 +224,14 @@ class _Lease:
         from obstore.exceptions import BaseError
 
         try:
-            found = obstore.get(self._store, LEASE)
-            holder = json.loads(bytes(found.bytes()))["holder"]
+            stored = obstore.get(self._store, LEASE)
+            holder = json.loads(bytes(stored.bytes()))["holder"]
         except FileNotFoundError:
             return False
         except BaseError:
             # Not known now; the next renewal asks again.
             return True
-        self._tag = found.meta["e_tag"]
+        self._tag = stored.meta["e_tag"]
         return bool(holder == self._holder)
 
     def release(self) -> None:

@@ -1,11 +1,10 @@
-"""Local files of a remote storage: drafts before they are uploaded, copies of what was read."""
+"""Local files of a lake in an object store: drafts before they are uploaded, copies of what was read."""
 
 from __future__ import annotations
 
 import os
 import uuid
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -57,45 +56,3 @@ class RemoteCopies:
     def drop(self, name: str) -> None:
         """Remove the copy of an object, if there is one."""
         (self._base() / "copies" / name).unlink(missing_ok=True)
-
-
-class RemoteStorage(ABC):
-    """What every storage without local files does the same way: drafts, copies, and their removal."""
-
-    def __init__(self, uri: str, cache: Path | None) -> None:
-        self._uri = uri.rstrip("/")
-        self._copies = RemoteCopies(cache)
-
-    @property
-    def uri(self) -> str:
-        """The URI as it was given."""
-        return self._uri
-
-    @abstractmethod
-    def read(self, name: str) -> bytes:
-        """Return an object's content; raises FileNotFoundError."""
-
-    @abstractmethod
-    def delete(self, name: str) -> None:
-        """Remove an object, if it is there."""
-
-    def draft(self, name: str) -> Path:
-        """Return a local file to write into."""
-        return self._copies.draft(name)
-
-    def discard(self, name: str, draft: Path) -> None:
-        """Remove the local file, and the object where it was put in its place."""
-        draft.unlink(missing_ok=True)
-        self.delete(name)
-
-    def local(self, name: str) -> Path:
-        """Return a local copy of an object."""
-        return self._copies.copy(name, self.read)
-
-    def copied_sha256(self, name: str) -> str | None:
-        """Return the hash of the local copy of an object; None if there is none."""
-        return self._copies.sha256(name)
-
-    def drop_copy(self, name: str) -> None:
-        """Remove the local copy of an object."""
-        self._copies.drop(name)
