@@ -32,7 +32,7 @@ from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms import maintenance  # noqa: F401
 from sojourn_transforms.catalogue import Mart, MartColumn
-from sojourn_transforms.snapshot import publish
+from sojourn_transforms.publishing import publish_snapshot
 
 MART = Mart(
     name="delay",
@@ -52,7 +52,7 @@ def publish_small(var: Path, value: float) -> None:
             connection.execute(
                 "create table marts.delay as select 'r' || i as run_id, i / 2 as mean_ms from range(9) t(i)"
             )
-    publish(warehouse, "marts", [MART], {"value": value}, var / "snapshots")
+    publish_snapshot(warehouse, "marts", [MART], {"value": value}, var / "snapshots")
 
 
 def read_lake(times: int) -> None:

@@ -21,7 +21,7 @@ from sojourn_transforms.comparison_mart import (
     standard_comparisons,
     study_baseline,
 )
-from sojourn_transforms.snapshot import publish
+from sojourn_transforms.publishing import publish_snapshot
 
 UNITS = {"_ms": "ms", "_bps": "bit/s", "_ratio": "ratio", "_bdp": "BDP"}
 
@@ -212,8 +212,8 @@ def test_the_mart_has_each_comparison_once_with_its_verdict(warehouse: Path, tmp
     assert [(row[0], row[1]) for row in found] == [("codel", "tail-drop 2.0"), ("fq_codel", "tail-drop 2.0")]
     assert found[0][2].startswith("lower by 6")
     assert found[1][2].startswith("no difference shown")
-    build_id, _ = publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
-    assert publish(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
+    build_id, _ = publish_snapshot(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
+    assert publish_snapshot(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
 
 
 @pytest.mark.parametrize(

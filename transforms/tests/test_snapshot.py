@@ -18,8 +18,8 @@ from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.dbt.compilation import marts_in
 from sojourn_transforms.maintenance_cli import maintain
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
+from sojourn_transforms.publishing import SNAPSHOTS_KEPT, current_build, publish_snapshot, snapshots_before
 from sojourn_transforms.running.statements import ModelError
-from sojourn_transforms.snapshot import SNAPSHOTS_KEPT, current_build, publish, snapshots_before
 from sojourn_transforms.warehouse import parts_by_day
 
 MART = Mart(
@@ -44,7 +44,7 @@ def warehouse(folder: Path, *values: tuple[str, float | None]) -> Path:
 
 
 def put(folder: Path, *values: tuple[str, float | None], forgotten_ns: int = 0) -> tuple[str, bool]:
-    return publish(
+    return publish_snapshot(
         warehouse(folder, *values), "marts", [MART], {"engine": "duckdb"}, folder / "snapshots",
         forgotten_ns=forgotten_ns,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:
     first, _ = put(tmp_path, ("a", 1.0))
     missing = Mart("absent", "", "one row", ("run_id",), MART.columns)
     with pytest.raises(duckdb.CatalogException):
-        publish(tmp_path / "warehouse.duckdb", "marts", [MART, missing], {}, tmp_path / "snapshots")
+        publish_snapshot(tmp_path / "warehouse.duckdb", "marts", [MART, missing], {}, tmp_path / "snapshots")
     published = read_pointer(tmp_path / "snapshots")
     assert published is not None
     assert published.build_id == first
@@ -145,8 +145,15 @@ def put_days(
             (day, "fr" if day in changed else "de", index) for day in sorted(parts, reverse=True) for index in (2, 1)
         ]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(
-        path, "marts", [OF_DAYS], {}, folder / "snapshots", {"bins": Origin("", definition)}, parts, full
+    build_id, _ = publish_snapshot(
+        path,
+        "marts",
+        [OF_DAYS],
+        {},
+        folder / "snapshots",
+        origins={"bins": Origin("", definition)},
+        parts=parts,
+        full=full,
     )
     return folder / "snapshots" / build_id
 
@@ -238,7 +245,7 @@ def test_missing_texts_of_a_key_come_first(tmp_path: Path) -> None:
         connection.execute("create table marts.bins (start_date date, country varchar, bin_index integer)")
         rows = [(day, "b", 1), (day, None, 1), (day, "it's", 1), (day, "B", 1)]
         connection.executemany("insert into marts.bins values (?, ?, ?)", rows)
-    build_id, _ = publish(path, "marts", [OF_DAYS], {}, tmp_path / "snapshots", {}, {day: "a"})
+    build_id, _ = publish_snapshot(path, "marts", [OF_DAYS], {}, tmp_path / "snapshots", parts={day: "a"})
     (written,) = mart_paths(tmp_path / "snapshots" / build_id, "bins")
     assert pq.read_table(written)["country"].to_pylist() == [None, "B", "b", "it's"]
 
@@ -275,7 +282,7 @@ def test_files_follow_the_definition_of_their_mart_and_its_content(tmp_path: Pat
 
     def published(content: str, build: str) -> int:
         origins = {MART.name: Origin(content)}
-        build_id, _ = publish(path, "marts", [MART], {"engine": build}, snapshots, origins)
+        build_id, _ = publish_snapshot(path, "marts", [MART], {"engine": build}, snapshots, origins=origins)
         return (snapshots / build_id / f"{MART.name}.parquet").stat().st_ino
 
     first = published("rows", "1")

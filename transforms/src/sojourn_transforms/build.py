@@ -34,28 +34,28 @@ from sojourn_transforms.project import (
     project_fingerprint,
     statistics_fingerprint,
 )
+from sojourn_transforms.publishing import current_build, publish_snapshot, snapshots_before
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.runner import Progress
 from sojourn_transforms.running.statements import ModelError
-from sojourn_transforms.snapshot import current_build, publish, snapshots_before
 
 COUNTED_ONCE = "every_connection_is_counted_once"
 """The test that finds days and months whose kept counts differ from those of their sources."""
 
 
-OF_READING = re.compile(
+READ_ERROR = re.compile(
     r"parquet|decompress|thrift|protocol|corrupt|buffer|magic|snappy|zstd|deserializ", re.IGNORECASE
 )
 """Words in errors of DuckDB and Spark that a file with other bytes than were written may cause."""
 
 #: The warehouse without a row, and the copies of little lake tables.
-OF_A_BUILD_BYTES = 90_000_000
-OF_A_SNAPSHOT_BYTES = 2_000_000
+EMPTY_BUILD_BYTES = 90_000_000
+EMPTY_SNAPSHOT_BYTES = 2_000_000
 WAREHOUSE_RATIO = 1.4
 SNAPSHOT_RATIO = 0.3
 
 #: Of a Parquet file of a wide table: measured with 1,000 and with 4,000 of them.
-OF_AN_OPEN_FILE_BYTES = 2**18
+OPEN_FILE_BYTES = 2**18
 LIBRARIES = ("duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
 """The libraries whose versions a build notes, beside those of dbt: of other versions figures and the bytes of files may
 differ in the last bits."""
@@ -146,7 +146,7 @@ def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
     """
     files = {(file.table, lake.place_of(file)) for commit in lake.live() for file in commit.files}
     table, count = max(Counter(name for name, _ in files).items(), key=lambda item: item[1], default=("", 0))
-    needed = count * OF_AN_OPEN_FILE_BYTES
+    needed = count * OPEN_FILE_BYTES
     if needed > available_bytes / 2:
         what = f"table {table} of the lake is in {count:,} files, of which a build holds about {size_text(needed)}"
         raise BuildError(f"{what} in memory, and there are {size_text(available_bytes)}: run sojourn maintain compact")
@@ -159,8 +159,8 @@ def build_disk_need(lake: Lake, paths: Paths) -> int:
     doubled for what DuckDB spills and for tables that are replaced.
     """
     facts = sum(file.size_bytes for commit in lake.live() for file in commit.files)
-    snapshot = OF_A_SNAPSHOT_BYTES + round(facts * SNAPSHOT_RATIO)
-    whole = OF_A_BUILD_BYTES + round(facts * WAREHOUSE_RATIO)
+    snapshot = EMPTY_SNAPSHOT_BYTES + round(facts * SNAPSHOT_RATIO)
+    whole = EMPTY_BUILD_BYTES + round(facts * WAREHOUSE_RATIO)
     there = paths.warehouse.stat().st_size if paths.warehouse.exists() else 0
     return snapshot + max(0, whole - there)
 
@@ -203,7 +203,7 @@ def _build_and_publish(
         except (ModelError, duckdb.Error) as error:
             # A file that changed without changing its size is found by its hash; if none is, the error stands as it is.
             # Every byte is read for that, so only for an error of a kind that such a file causes.
-            if OF_READING.search(str(error)):
+            if READ_ERROR.search(str(error)):
                 refuse_damage(lake, full=True)
             if isinstance(error, duckdb.Error):
                 raise
@@ -223,17 +223,17 @@ def _build_and_publish(
     on_step("publishing the snapshot")
     before = _datasets(paths)
     try:
-        build_id, _ = publish(
+        build_id, _ = publish_snapshot(
             engine.marts_file,
             MART_LAYER,
             marts,
             description,
             paths.snapshots,
-            origins,
-            engine.parts_by_day(),
-            engine.is_full,
-            engine.memory,
-            forgotten_ns,
+            origins=origins,
+            parts=engine.parts_by_day(),
+            full=engine.is_full,
+            memory=engine.memory,
+            forgotten_ns=forgotten_ns,
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, the previous build is still served") from error

@@ -24,11 +24,11 @@ from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batc
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
 from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.mart_files import Origin
+from sojourn_transforms.publishing import publish_snapshot
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import RunReport, definitions_of, lake_contents_of, run_statements
 from sojourn_transforms.running.statements import Compiled
-from sojourn_transforms.snapshot import publish
 from sojourn_transforms.warehouse import open_warehouse, parts_by_day, register_lake
 
 CONNECTION_MARTS = "marts/connection"
@@ -84,7 +84,10 @@ class Installation:
         definitions = definitions_of(self.compiled.statements)
         origins = {mart.name: Origin(definition=definitions[mart.name]) for mart in marts}
         parts = parts_by_day(self.paths.warehouse)
-        return publish(self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, origins, parts, full)[0]
+        build_id, _ = publish_snapshot(
+            self.paths.warehouse, MART_LAYER, marts, {}, self.paths.snapshots, origins=origins, parts=parts, full=full
+        )
+        return build_id
 
     @contextmanager
     def warehouse(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -47,12 +47,13 @@ def current_build(snapshots: Path) -> dict[str, Any] | None:
         return None
 
 
-def publish(
+def publish_snapshot(
     warehouse: Path,
     schema: str,
     marts: Iterable[Mart],
     build: dict[str, Any],
     snapshots: Path,
+    *,
     origins: Mapping[str, Origin] | None = None,
     parts: Parts | None = None,
     full: bool = False,
