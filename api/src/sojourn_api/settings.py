@@ -44,7 +44,7 @@ class Settings(BaseSettings):
         env_prefix="SOJOURN_", env_ignore_empty=True, extra="ignore", frozen=True, validate_default=True
     )
 
-    var: Path = Field(default=Path("var"), description="Folder of everything generated at run time.")
+    var: Path = Field(default=Path("var"), description="Folder of all generated files.")
     snapshots: Path | None = Field(
         default=None, description="Folder of the published builds; SOJOURN_VAR/snapshots unless set."
     )

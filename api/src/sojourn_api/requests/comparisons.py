@@ -23,7 +23,7 @@ from sojourn_statistics.significance.multiplicity import CORRECTIONS, Correction
 LEVELS = ("0.9", "0.95", "0.99")
 DEFAULT_LEVEL = "0.95"
 SHIFT = "shift"
-"""The analysis without the parameter: effect, test and verdict of each two configurations."""
+"""The analysis without the parameter: effect, test and verdict of each pair of configurations."""
 DEFAULT_CORRECTION: Correction = "holm"
 
 ComparedMetric = Annotated[str, MetricName((*METRICS, *SHARE_METRICS))]
