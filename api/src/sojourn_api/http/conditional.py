@@ -28,5 +28,5 @@ def etag(path: str, items: Iterable[tuple[str, str]], *parts: str) -> str:
 
 def has_already(if_none_match: str, tag: str) -> bool:
     """Return whether an If-None-Match header names an ETag, by weak comparison."""
-    known = {known.strip().removeprefix("W/") for known in if_none_match.split(",")}
-    return if_none_match.strip() == "*" or tag.removeprefix("W/") in known
+    tags = {one.strip().removeprefix("W/") for one in if_none_match.split(",")}
+    return if_none_match.strip() == "*" or tag.removeprefix("W/") in tags

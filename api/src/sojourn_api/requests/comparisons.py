@@ -98,7 +98,7 @@ class ShareRequest:
 
 
 def comparison_request(
-    metric_name: str, catalogue: Catalogue, parameters: ComparisonParameters, asked: Asked
+    metric_name: str, catalogue: Catalogue, parameters: ComparisonParameters, context: Asked
 ) -> ComparisonRequest | ShareRequest:
     """Return the request for comparisons of a metric.
 
@@ -110,8 +110,8 @@ def comparison_request(
     """
     metric = SHARE_METRICS.get(metric_name) or METRICS[metric_name]
     dataset = catalogue.dataset(metric.dataset)
-    asked.key.permit(dataset.name)
-    selection = select(asked, parameters, dataset, dataset.by_name)
+    context.key.permit(dataset.name)
+    selection = select(context, parameters, dataset, dataset.by_name)
     correction = cast(Correction, parameters.correction or DEFAULT_CORRECTION)
     level = float(parameters.level or DEFAULT_LEVEL)
     if isinstance(metric, ShareMetric):

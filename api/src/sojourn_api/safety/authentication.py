@@ -51,8 +51,8 @@ class KeyMiddleware:
 def known_key(scope: Scope) -> Key | None:
     """Return the key that the middleware has found, or None."""
     state: dict[str, Any] = scope.get("state", {})
-    found: Key | None = state.get(_STATE)
-    return found
+    key: Key | None = state.get(_STATE)
+    return key
 
 
 def reading_key(request: Request) -> Key:
