@@ -221,7 +221,7 @@ def test_a_second_process_on_the_same_folder_is_refused(backend: QemuBackend, tm
     ) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(PlanError, match="another sojourn testbed run works on"):
+        with pytest.raises(PlanError, match="another sojourn testbed run uses"):
             execute(Plan.model_validate(SHORT), 1, backend, tmp_path, lambda _: pytest.fail("a run was begun"), "none")
         other.communicate()
     assert not list(tmp_path.iterdir())

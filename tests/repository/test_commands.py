@@ -22,14 +22,14 @@ from sojourn_ingest.cli import application, main
 DESTRUCTIVE = {"forget", "maintain expire", "maintain repair"}
 #: What an option means, wherever a command has it.
 MEANINGS = {
-    "--var": "Folder of everything generated. Default: $SOJOURN_VAR or ./var.",
-    "--dry-run": "Say what would be done, and do nothing.",
-    "--yes": "Do it without asking.",
+    "--var": "Folder of all generated files. Default: $SOJOURN_VAR or ./var.",
+    "--dry-run": "Show what would be done, without doing it.",
+    "--yes": "Do it without a confirmation.",
     "--json": "Print the numbers of every figure as JSON;",
     "--full": "Count every day of connections from scratch",
-    "--workers": r"(Files|Days) (decoded|written) at a time; each uses one core.",
-    "--out": r"(The page|File to write to|Folder to write to|Folder of the r)",
-    "--engine": "(threads, or duckdb as of sojourn build|duckdb): this machine; spark: ",
+    "--workers": r"Number of (files decoded|days written) in parallel; each uses one core.",
+    "--out": r"(Page to write|File to write to|Folder to write to|Folder of the r)",
+    "--engine": r"(threads \(or duckdb, as in sojourn build\)|duckdb): this machine; spark: ",
 }
 PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 [1700000000.000000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.0 ms

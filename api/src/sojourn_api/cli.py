@@ -26,11 +26,11 @@ _WORKER = "sojourn_api.worker:create_worker_app"
 _HELP = "\n\n".join(
     [
         "Serve the published build over HTTP.",
-        "The build that CURRENT names is served read-only. When `sojourn build` publishes another, requests from then "
-        "on are answered from it, and those under way end on the old one: no restart.",
+        "When `sojourn build` publishes a new build, the service switches to it without a restart. Running requests "
+        "keep using the old one.",
         "For example:",
         "  sojourn serve --port 8080",
-        "Try, while it runs:",
+        "While it runs, try:",
         "curl http://127.0.0.1:8000/v1/studies",
         "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?group=study_id,aqm&aggregate=median:harm_ratio'",
         "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=study_id,role,aqm&format=csv'",
@@ -78,8 +78,8 @@ def _listening_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every IPv4 one.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all IPv4 addresses.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 selects a free one.")] = 8000,
     snapshots: Annotated[
         Path | None,
         typer.Option(
@@ -89,19 +89,19 @@ def serve(
     var: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.",
+            help="Folder of all generated files. Default: $SOJOURN_VAR or ./var.",
         ),
     ] = None,
     processes: Annotated[
         int,
-        typer.Option(min=1, help="Processes that answer; each holds the build and its own kept responses in memory."),
+        typer.Option(min=1, help="Number of workers; each holds the build and its cached responses in memory."),
     ] = 1,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Name by which clients reach the service, beside addresses, localhost and this machine's own name; "
-            "may be repeated. Requests for other names are refused.",
+            help="Host name of the service, besides IP addresses, localhost and this machine's name; may be repeated. "
+            "Requests for other names are refused.",
             show_default="SOJOURN_API_HOSTS",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""What all commands have alike: the folder of everything generated, and the question before facts go."""
+"""Options that several commands share, and the confirmation before facts are removed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import Annotated
 
 import typer
 
+from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_ingest.operator_error import OperatorError
 
-VarOption = Annotated[Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+VarOption = Annotated[Path | None, typer.Option(help="Folder of all generated files. Default: $SOJOURN_VAR or ./var.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, without doing it.")]
 YesOption = Annotated[
-    bool, typer.Option("--yes", help="Do it without asking. Needed where no terminal answers the question.")
+    bool, typer.Option("--yes", help="Do it without a confirmation. Required if there is no terminal.")
+]
+IgnoreDiskOption = Annotated[
+    bool,
+    typer.Option(
+        IGNORE_OPTION, envvar=IGNORE_VARIABLE, help="Start even if the estimated output does not fit on the disk."
+    ),
 ]
 
 

@@ -17,7 +17,7 @@ Image = Annotated[
 def register(app: typer.Typer) -> None:
     """Add ``testbed`` to the command line."""
     group = typer.Typer(no_args_is_help=True, help="Compare queues by repeated runs over real Linux queue disciplines.")
-    group.command("run", short_help="Carry out a plan, or go on with it.")(run)
+    group.command("run", short_help="Run a plan, or continue it.")(run)
     group.command("plan", short_help="Show what a plan would run.")(show)
     group.command("status", short_help="Show how far a study is.")(status)
     app.add_typer(group, name="testbed")
@@ -55,7 +55,7 @@ def run(
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 
-    The same command goes on where it was after a kill. A run whose captures, queue log and counters disagree is tried
+    After a kill, the same command continues. A run whose captures, queue log and counters disagree is tried
     again, and then kept but left out of aggregates, with the reason.
 
     For example:

@@ -83,7 +83,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise PlanError(f"another sojourn testbed run works on {folder}; wait for it, or stop it first") from error
+            raise PlanError(f"another sojourn testbed run uses {folder}; wait for it, or stop it first") from error
         yield
     finally:
         os.close(descriptor)
@@ -166,8 +166,8 @@ def begin(plan: Plan, repetitions: int, backend: str, folder: Path) -> None:
 
 def digest(folder: Path) -> str:
     """Return a hash over the captures and queue logs of a study, for holding two of them against each other."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted((folder / "runs").rglob("*")):
         if path.name.startswith(("before.pcap", "after.pcap", TEXT_LOG, BINARY_LOG)):
-            found.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
+            hasher.update(str(path.relative_to(folder)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return hasher.hexdigest()

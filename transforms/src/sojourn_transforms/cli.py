@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.command_line import VarOption
-from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
+from sojourn_ingest.command_line import IgnoreDiskOption, VarOption
 from sojourn_transforms.engine_options import (
     EngineOption,
     MasterOption,
@@ -39,20 +38,12 @@ def build_command(
     engine: EngineOption = "duckdb",
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
-    ignore_disk: Annotated[
-        bool,
-        typer.Option(
-            IGNORE_OPTION,
-            envvar=IGNORE_VARIABLE,
-            help="Begin although the estimate of what will be written does not fit on the disk.",
-        ),
-    ] = False,
+    ignore_disk: IgnoreDiskOption = False,
 ) -> None:
     """Build the marts from the lake, test them, and publish them as an immutable snapshot.
 
-    Only tables whose inputs changed are built. Nothing is published when a model or a test fails: what was served
-    before is served on. When neither the facts nor the models changed since the build being served, the command does
-    nothing.
+    Only tables whose inputs changed are built. If a model or a test fails, nothing is published, and the previous build
+    stays in service. If neither the facts nor the models have changed, the command does nothing.
 
     For example:
 
@@ -121,7 +112,7 @@ def build_command(
 
 
 def compare_builds_command(
-    left: Annotated[Path, typer.Argument(metavar="LEFT", help="Folder of everything generated, or one snapshot.")],
+    left: Annotated[Path, typer.Argument(metavar="LEFT", help="Folder of all generated files, or one snapshot.")],
     right: Annotated[Path, typer.Argument(metavar="RIGHT", help="The other one.")],
 ) -> None:
     """Compare two installations row for row: every lake table, and every mart that each of them serves.

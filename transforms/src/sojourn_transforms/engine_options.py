@@ -23,14 +23,14 @@ MemoryOption = Annotated[
     str | None,
     typer.Option(
         envvar=MEMORY_VARIABLE,
-        help="Most memory that DuckDB takes before it spills to disk, beside the warehouse, such as 8GB."
+        help="Memory limit of DuckDB, such as 8GB; beyond it, DuckDB spills to disk next to the warehouse."
         " Default: four fifths of the machine's or of the control group's, or less where 512 MiB would not be left.",
         show_envvar=True,
     ),
 ]
 SparkConfOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="spark.SETTING=VALUE", help="A setting of Spark; may be given several times."),
+    typer.Option(metavar="spark.SETTING=VALUE", help="A Spark setting; may be repeated."),
 ]
 
 

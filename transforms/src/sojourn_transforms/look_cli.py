@@ -15,13 +15,13 @@ DEFAULT_PAGE = Path("sojourn-look.html")
 
 def register(app: typer.Typer) -> None:
     """Add ``look`` to the command line."""
-    app.command("look", short_help="Show what files hold, on one page.")(look)
+    app.command("look", short_help="Show the content of files on one page.")(look)
 
 
 def look(
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH…", help="Files, or folders that are read to the bottom; - is standard input."),
+        typer.Argument(metavar="PATH…", help="Files, or folders with all subfolders; - is standard input."),
     ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
@@ -29,32 +29,32 @@ def look(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help=f"The page. Default: {DEFAULT_PAGE} here. Only a page of this command is replaced."),
+        typer.Option(help=f"Page to write. Default: {DEFAULT_PAGE} here. Replaces only an earlier page."),
     ] = None,
     json_numbers: Annotated[
         bool,
-        typer.Option("--json", help="Print the numbers of every figure as JSON; a page is written only with --out."),
+        typer.Option("--json", help="Print the numbers of every figure as JSON; write a page only with --out."),
     ] = False,
     parquet: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the tables behind the page there too, as Parquet.")
+        Path | None, typer.Option(metavar="DIR", help="Also write the tables behind the page to DIR, as Parquet.")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     workers: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Files decoded at a time; each uses one core.",
+            help="Number of files decoded in parallel; each uses one core.",
             show_default="the number of cores, or fewer if the memory is short",
         ),
     ] = workers_that_fit(os.cpu_count() or 1),
 ) -> None:
-    """Show what files hold on one HTML page that loads nothing: no server, no warehouse, no network.
+    """Show the content of files on one HTML page, without a server, a warehouse or a network.
 
-    Everything is read that sojourn ingest reads, and what belongs together is paired: the two captures of a run and
-    its queue log by the manifest beside them, parts of one recording, results of several tools. The page has what was
-    read and refused, delay over time and its distribution, idle and loaded where that is known, rates by flow, loss
-    and marks, RTT by server, calls with MOS, fairness and harm. Every figure has its unit, its n, and its interval or
-    the reason why there is none. The last lines of the page put the same files into a warehouse.
+    The command reads everything that sojourn ingest reads, and combines related files: the two captures of a run and
+    its queue log by the manifest next to them, parts of one recording, results of several tools. The page shows what
+    was read and refused, delay over time and its distribution, idle and loaded if known, rates by flow, loss and
+    marks, RTT by server, calls with MOS, fairness and harm. Every figure has its unit, its n, and its interval or the
+    reason why there is none. The commands at the end of the page put the same files into a warehouse.
 
     For example:
 
@@ -70,20 +70,20 @@ def look(
 
       sojourn look capture.pcap --json | jq '.sections[].figures[].key'
 
-    A run needs its manifest.json for roles, fairness and harm. Hosts are never named on the page; servers are, by
-    their registered domain.
+    A run needs its manifest.json for roles, fairness and harm. The page never names hosts; it names servers by their
+    registrable domain.
     """
     if bool(sources) == (compare is not None):
         raise typer.BadParameter("give files or folders, or --compare A B", param_hint="PATH")
-    given = list(sources or compare or ())
-    missing = next((path for path in given if str(path) != "-" and not path.exists()), None)
+    inputs = list(sources or compare or ())
+    missing = next((path for path in inputs if str(path) != "-" and not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
     from sojourn_transforms.look.command import LookOptions, run_look
 
     run_look(
         LookOptions(
-            sources=given,
+            sources=inputs,
             compares=compare is not None,
             out=DEFAULT_PAGE if out is None and not json_numbers else out,
             json_numbers=json_numbers,

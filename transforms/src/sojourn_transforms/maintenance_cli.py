@@ -1,4 +1,4 @@
-"""``sojourn maintain``: what a lake needs from time to time."""
+"""``sojourn maintain``: maintenance of a lake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 @maintain.command("status", short_help="Show files and rows of each table.")
 def status_command(var: VarOption = None) -> None:
-    """Show how many files each table has, how large they are, and how many rows wait for a compaction.
+    """Show the number and size of each table's files, and how many rows could be compacted.
 
     For example:
 
@@ -36,7 +36,7 @@ def status_command(var: VarOption = None) -> None:
     show_status(var)
 
 
-@maintain.command("verify", short_help="Find files that are missing, torn or altered.")
+@maintain.command("verify", short_help="Find missing, truncated or altered files.")
 def verify_command(
     var: VarOption = None,
     hashes: Annotated[
@@ -47,10 +47,10 @@ def verify_command(
         typer.Option("--add-hashes", help="Record the hashes of files that an older version wrote without one."),
     ] = False,
 ) -> None:
-    """Compare every file of the lake and of the published builds with what was recorded when it was written.
+    """Check every file of the lake and of the published builds against the size and hash recorded for it.
 
-    Each file that is missing, torn or altered is named with the source whose facts are in it, and the status is 1 if
-    there is one. Nothing is changed unless --add-hashes is given.
+    Each missing, truncated or altered file is listed with the source of its facts, and the exit status is then 1.
+    Nothing is changed without --add-hashes.
 
     For example:
 
@@ -69,18 +69,16 @@ def repair_command(
     dry_run: DryRunOption = False,
     drop: Annotated[
         bool,
-        typer.Option(
-            "--drop", help="Give up also the facts whose source is gone or has another content. They are lost."
-        ),
+        typer.Option("--drop", help="Also drop facts whose source no longer exists or has changed. They are lost."),
     ] = False,
     yes: YesOption = False,
 ) -> None:
-    """Find damage as verify --hashes does, set the affected sources aside, and name the files to ingest again.
+    """Find damage like verify --hashes, set the affected sources aside, and list the files to ingest again.
 
-    The outcome of a source that was set aside is rejected, with the reason damaged_in_lake, and builds go on without
-    its facts until it is ingested again. If the source is gone or has another content, its facts stay as they are:
-    put the damaged file back from a backup, or give them up with --drop. A damaged build that was published needs no
-    repair: sojourn build publishes it again.
+    The outcome of such a source becomes rejected, with the reason damaged_in_lake, and builds continue without its
+    facts until it is ingested again. If the source no longer exists or has changed, its facts stay as they are:
+    restore the damaged file from a backup, or use --drop. A damaged published build needs no repair: sojourn build
+    publishes it again.
 
     For example:
 
@@ -103,10 +101,10 @@ def compact_command(
     master: MasterOption = None,
     spark_conf: SparkConfOption = None,
 ) -> None:
-    """Combine small files, sorted by what readers filter by, with the columns declared now.
+    """Combine small files, sorted by the columns that readers filter by.
 
-    Facts stay what they are, and so does the id of the next build. A kill at any moment loses nothing. A build that
-    reads meanwhile reads on: the files it looks at are removed by the next writer.
+    The facts and the id of the next build do not change. A kill at any moment loses nothing. A running build is not
+    disturbed: the next writer removes the files that it still reads.
 
     For example:
 
@@ -122,15 +120,15 @@ def compact_command(
 @maintain.command("expire", short_help="Remove rows of old files.")
 def expire_command(
     older_than: Annotated[str, typer.Option(help="Age of the source file, in days: 365d.")],
-    table: Annotated[list[str], typer.Option(help="Table whose rows go; may be given several times.")],
+    table: Annotated[list[str], typer.Option(help="Table to remove rows from; may be repeated.")],
     var: VarOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Remove the rows of some tables whose source file was last modified longer ago than a number of days.
+    """Remove rows of some tables whose source file is older than a number of days, by its modification time.
 
-    What would go is said first, and asked for. The outcome of each file stays on record, so another ingest of it does
-    not bring the rows back.
+    The command lists what it would remove, and asks for a confirmation. The outcome of each file stays on record, so
+    a later ingest does not bring the rows back.
 
     For example:
 

@@ -39,9 +39,9 @@ Captures do not show the queue. They show the time from point to point, and its 
 recording counts as the time without a queue. On a link, serialising the packet takes time that is not queuing. A full
 token bucket passes a packet immediately. According to the manifests, these bottlenecks are token
 buckets of one full-size frame, so no serialisation time is subtracted, and the result contains the wait for the
-bucket, as the log does. Without this entry in the manifest, the minimum would be too low by up to the serialisation time of a
-full-size frame (12.1 and 3.0 ms); `run_capture_pair` has that bound as `delay_floor_low_by_at_most_ns`. The few
-packets that differ waited between the points, but not in the queue."""
+bucket, as the log does. Without this entry in the manifest, the minimum would be too low by up to the serialisation
+time of a full-size frame (12.1 and 3.0 ms); `run_capture_pair` has that bound as `delay_floor_low_by_at_most_ns`. The
+few packets that differ waited between the points, but not in the queue."""
 
 _NOT_CAPTURED = """\
 These packets are pings before the run and ARP frames, which pass the bottleneck but are not captured. The log
@@ -149,7 +149,7 @@ def _short(run_id: str) -> str:
 
 
 def _agreement_section(snapshot: Snapshot, theirs: Sequence[dict[str, str]]) -> Iterator[str]:
-    found = [agreement(snapshot, theirs, quantity) for quantity in QUANTITIES]
+    agreements = [agreement(snapshot, theirs, quantity) for quantity in QUANTITIES]
     yield "## Against figures computed without Sojourn"
     yield ""
     yield from _AGREEMENT.splitlines()
@@ -166,7 +166,7 @@ def _agreement_section(snapshot: Snapshot, theirs: Sequence[dict[str, str]]) -> 
                 one.equal,
                 f"{one.largest:.0f}" if one.quantity.decimals is None else f"{one.largest:.4f}",
             )
-            for one in found
+            for one in agreements
         ),
     )
 
@@ -285,7 +285,9 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         " and agreements.run_id = counts.run_id"
         f" where counts.study_id = '{STUDY}' and counts.role = 'all' order by counts.run_id"
     )
-    yield "Sojourn times are for the measurement window, in ms; median and interquartile range are of captures minus log."
+    yield (
+        "Sojourn times are for the measurement window, in ms; median and interquartile range are of captures minus log."
+    )
     yield ""
     yield from _table(
         ("run", "enqueued", "dequeued", "dropped", "mean", "p95", "matched", "median", "range", "sources"),

@@ -28,9 +28,9 @@ def _names(text: str | None, option: str) -> tuple[str, ...] | None:
 
 
 def publish(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write: new, or an older publication.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write: new, or an earlier publication.")],
     var: Annotated[
-        Path | None, typer.Option(help="Folder of everything generated. Default: $SOJOURN_VAR or ./var.")
+        Path | None, typer.Option(help="Folder of all generated files. Default: $SOJOURN_VAR or ./var.")
     ] = None,
     studies: Annotated[
         str | None, typer.Option(metavar="ID,…", help="Only rows of these studies. Default: everything.")
@@ -38,26 +38,26 @@ def publish(
     datasets: Annotated[str | None, typer.Option(metavar="NAME,…", help="Only these datasets. Default: all.")] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Where the folder will be, such as https://host/folder: views and documents name it."),
+        typer.Option(help="Address at which the folder will be served, such as https://host/folder."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the data set. Default: that of its study.")] = None,
     author: Annotated[
-        list[str] | None, typer.Option(help="Whom to cite; may be given again. Default: the authors of its studies.")
+        list[str] | None, typer.Option(help="Author to cite; may be repeated. Default: the authors of its studies.")
     ] = None,
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Date of publication. Default: that of the build.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, without doing it.")] = False,
 ) -> None:
-    """Write the served build as a folder that any static host or object store serves.
+    """Write the served build as a folder for a static host or object store.
 
-    The folder has the marts as Parquet, sorted by their key and with statistics; views with which DuckDB alone reads
-    them over HTTP (sojourn.duckdb); the catalogue; RO-Crate; CITATION.cff, the licence of each study, checksums,
-    and an index page with figures. The same build and options give the same bytes.
+    The folder has the marts as Parquet, sorted by their key and with statistics; views for reading them over HTTP with
+    DuckDB (sojourn.duckdb); the catalogue; RO-Crate; CITATION.cff, the licence of each study, checksums, and an index
+    page with figures. The same build and options give the same bytes.
 
-    What the build withholds stays withheld: rows are published as the API serves them, with pseudonyms and without
-    suppressed cells. The paths of the inputs are published with the dataset ingest_outcome. To keep folders of this
-    machine out of them, ingest with --root, or leave that dataset out with --datasets.
+    Rows are published as the API serves them, with pseudonyms and without suppressed cells. The dataset ingest_outcome
+    has the paths of the inputs. To keep folder names of this machine out of them, ingest with --root, or leave out
+    that dataset with --datasets.
 
     For example:
 
@@ -89,11 +89,11 @@ def verify(
         str | None, typer.Argument(metavar="PERMALINK", help="A figure: BUILD/DATASET?QUERY, or its address.")
     ] = None,
     inputs: Annotated[
-        Path | None, typer.Option(help="Folder with the inputs, wherever they are below it: build again from them.")
+        Path | None, typer.Option(help="Folder that has the inputs, at any depth: rebuild from them.")
     ] = None,
     rebuild_in: Annotated[
         Path | None,
-        typer.Option(metavar="VAR", help="Where to build again; a new folder. Default: a temporary folder."),
+        typer.Option(metavar="VAR", help="New folder for the rebuild. Default: a temporary folder."),
     ] = None,
     ingest_options: Annotated[
         str, typer.Option(help="Options with which the inputs were ingested, such as '--server-names full'.")

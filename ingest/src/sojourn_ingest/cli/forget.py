@@ -11,20 +11,20 @@ from sojourn_ingest.command_line import DryRunOption, VarOption, YesOption
 
 def register(app: typer.Typer) -> None:
     """Add ``forget`` to the command line."""
-    app.command("forget", short_help="Remove a host, and keep it out.")(forget)
+    app.command("forget", short_help="Remove a host permanently.")(forget)
 
 
 def forget(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="An address, a host key (hk-…), or a name a table used.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="An address, a host key (hk-…), or a name in a table.")],
     var: VarOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Remove a host's rows from every table of the lake, and keep them from coming back.
+    """Remove a host's rows from every table of the lake, and keep them out of later ingests.
 
-    What would go is shown first, and asked for. The host is put on a list beside the lake that holds no address, and
-    no later ingest writes rows of it. Rows under an older address key need a second call, with that key in
-    SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, which removes older snapshots.
+    The command lists what it would remove, and asks for a confirmation. It adds the host to a list next to the lake
+    (without its address), and later ingests leave it out. To remove rows under an older address key, run it again with
+    that key in SOJOURN_ADDRESS_KEY. Run sojourn build afterwards, which removes older snapshots.
 
     For example:
 

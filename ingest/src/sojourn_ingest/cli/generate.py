@@ -42,8 +42,9 @@ def connections(
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another synthetic data set.")] = 1,
     days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections spread.")] = 28,
-    workers: Annotated[int, typer.Option(min=1, help="Days written at a time; each uses one core.")] = os.cpu_count()
-    or 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Number of days written in parallel; each uses one core.")
+    ] = os.cpu_count() or 1,
 ) -> None:
     """Generate connections with smoothed RTT, calibrated to the shares that IMC'14 published.
 
@@ -110,7 +111,7 @@ MOST_CIRCUITS = 4_000_000
 def passive_rtt(
     out: Annotated[
         Path,
-        typer.Option(help="Folder to write to: pping/ with a file per hour, the look-ups beside it, and truth.json."),
+        typer.Option(help="Folder to write to: pping/ with a file per hour, the lookups next to it, and truth.json."),
     ],
     samples: Annotated[int, typer.Option(min=1, max=10**10, help="RTT samples of the day.")] = 200_000,
     circuits: Annotated[int, typer.Option(min=100, max=MOST_CIRCUITS, help="Circuits of the access network.")] = 400,

@@ -1,4 +1,4 @@
-"""What ``sojourn ingest`` does with its options: a session over the files, and what is said of it."""
+"""The work of ``sojourn ingest``: a session over the files, and its messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
 from sojourn_ingest.enrichment import AccessRules, CircuitTable, Enrichment, PrefixList
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
-from sojourn_ingest.formats.capture.server_names import server_names_of
+from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
@@ -50,7 +50,7 @@ class IngestOptions:
     var: Path | None
     addresses: AddressPolicy
     workers: int
-    server_names: str
+    server_names: ServerNames
     prefix_tables: tuple[Path, ...]
     packets: bool = False
     access_rules: Path | None = None
@@ -98,10 +98,6 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     console = Console(stderr=True)
     if options.engine != "spark":
         keep_pandas_out()
-    try:
-        names = server_names_of(options.server_names)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--server-names") from error
     paths = Paths.from_environment(options.var)
     remote = [path for path in options.sources if isinstance(path, RemotePath)]
     try:
@@ -122,29 +118,29 @@ def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
         console.print(markup(f"{options.circuits}: {counted(count, 'subnet')} of several circuits, counted as of none"))
     lake = paths.open_lake()
     try:
-        found = survey(lake, remote, packets=options.packets, largest=options.workers)
+        work = survey(lake, remote, packets=options.packets, largest=options.workers)
     except FileNotFoundError as error:
         raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="PATH") from error
-    batches = chain([files] if files else [], found.batches())
+    batches = chain([files] if files else [], work.batches())
     if options.dry_run:
         session = IngestSession(
-            lake, pseudonymiser, packets=options.packets, server_names=names, enrichment=enrichment,
-            descriptions=found.descriptions,
+            lake, pseudonymiser, packets=options.packets, server_names=options.server_names,
+            enrichment=enrichment, descriptions=work.descriptions,
         )  # fmt: skip
         for batch in batches:
             session.prepare(batch)
             _print_formats(console, session, batch)
         return
     if not options.ignore_disk:
-        _refuse_too_small_a_disk(console, options, lake, files, found)
+        _refuse_too_small_a_disk(console, options, lake, files, work)
     holding = _runner(options, paths, lake)
     try:
         with lake.writing(), holding as runner:
             session = IngestSession(
-                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=names, enrichment=enrichment,
-                descriptions=found.descriptions,
+                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=options.server_names,
+                enrichment=enrichment, descriptions=work.descriptions,
             )  # fmt: skip
-            attempts = _run(console, session, batches, len(files) + found.objects)
+            attempts = _run(console, session, batches, len(files) + work.objects)
     except LakeBusyError as error:
         console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
@@ -177,7 +173,7 @@ def enrichment_of(options: IngestOptions) -> Enrichment:
 
 
 def _refuse_too_small_a_disk(
-    console: Console, options: IngestOptions, lake: Lake, files: list[Path], found: Survey
+    console: Console, options: IngestOptions, lake: Lake, files: list[Path], work: Survey
 ) -> None:
     # Facts of a lake elsewhere, and those that tasks of a cluster write, are not on this disk. Nor are the copies of a
     # task: it says when it has no room for one.
@@ -187,8 +183,8 @@ def _refuse_too_small_a_disk(
     def say(text: str) -> None:
         console.print(markup(text), soft_wrap=True)
 
-    need = disk_need(lake, files, packets=options.packets) + found.need
-    copied = sum(found.largest_bytes) if found.need.files else 0
+    need = disk_need(lake, files, packets=options.packets) + work.need
+    copied = sum(work.largest_bytes) if work.need.files else 0
     folder = folder_of_copies()
     what = f"ingest of {counted(need.files, 'new or changed file')} of {size_text(need.read_bytes)}"
     if isinstance(lake.storage, FolderStorage) and need.files:
@@ -197,7 +193,7 @@ def _refuse_too_small_a_disk(
         refuse_too_small_a_disk(what, need.needed_bytes + shared, lake.storage.root, say)
         copied -= shared
     if copied:
-        refuse_too_small_a_disk(f"copies of the {len(found.largest_bytes)} largest objects", copied, folder, say)
+        refuse_too_small_a_disk(f"copies of the {len(work.largest_bytes)} largest objects", copied, folder, say)
 
 
 def _on_one_disk(one: Path, other: Path) -> bool:
@@ -211,12 +207,12 @@ def _runner(options: IngestOptions, paths: Paths, lake: Lake) -> AbstractContext
     # duckdb is what the other commands call the engine of one machine.
     if options.engine in ("threads", "duckdb"):
         return nullcontext(ThreadRunner(options.workers))
-    known = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
-    if options.engine not in known:
+    engines = {entry.name: entry for entry in entry_points(group=ENGINE_GROUP)}
+    if options.engine not in engines:
         raise typer.BadParameter(
-            f"give threads or {' or '.join(sorted(known)) or 'install another'}", param_hint="--engine"
+            f"give threads or {' or '.join(sorted(engines)) or 'install another'}", param_hint="--engine"
         )
-    holding: AbstractContextManager[Runner] = known[options.engine].load()(
+    holding: AbstractContextManager[Runner] = engines[options.engine].load()(
         paths, lake, options.master, list(options.spark_conf)
     )
     return holding

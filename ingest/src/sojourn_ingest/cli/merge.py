@@ -12,34 +12,35 @@ from sojourn_ingest.command_line import DryRunOption, no_installation
 
 def register(app: typer.Typer) -> None:
     """Add ``merge`` to the command line."""
-    app.command("merge", short_help="Make one lake of the lakes of several installations.")(merge)
+    app.command("merge", short_help="Merge the lakes of several installations.")(merge)
 
 
 def merge(
     sources: Annotated[
-        list[Path], typer.Argument(metavar="VAR VAR…", help="Folders of everything generated, two or more.")
+        list[Path], typer.Argument(metavar="VAR VAR…", help="Folders of all generated files, two or more.")
     ],
     into: Annotated[
-        Path, typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge.")
+        Path,
+        typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge."),
     ],
     dry_run: DryRunOption = False,
     forgotten_checked: Annotated[
         bool,
         typer.Option(
-            "--forgotten-checked", help="Hosts that one installation forgot were forgotten in the others too."
+            "--forgotten-checked", help="Confirm that hosts forgotten in one installation are forgotten in all."
         ),
     ] = False,
 ) -> None:
-    """Make one lake of the lakes of several installations, such as those of two labs.
+    """Merge the lakes of several installations, such as those of two labs, into one lake.
 
-    Every outcome is kept, and the same content is kept once. A build of the merged lake is that of all inputs together.
-    The lakes are only read. If the command is killed, the same command completes the work.
+    All outcomes are kept, and shared content is stored once. A build of the merged lake equals a build of all inputs
+    together. The source lakes are not changed. If the command is killed, run it again to complete the merge.
 
-    Keys of hosts stay as they are. Under two address keys one host has two keys, so it counts as two; nothing takes
-    hosts of two keys for one. Private addresses are no pseudonyms: the same one is one host.
+    Host keys do not change. With two address keys, a host has two keys and counts as two hosts. Private addresses are
+    not pseudonymised: the same address is one host.
 
-    The command refuses paths, runs and descriptions of studies that differ between the lakes under one name, and says
-    what to do. It refuses lakes whose lists of forgotten hosts differ, because the host may still be in the other one.
+    If a path, a run or the description of a study differs between the lakes, the command refuses and explains what to
+    do. It also refuses if the lists of forgotten hosts differ, because a host may still be in the other lake.
 
     For example:
 
@@ -56,7 +57,7 @@ def merge(
             raise typer.BadParameter(f"{path}: {no_installation(path)}", param_hint="VAR")
     resolved = [path.resolve() for path in sources]
     if len({*resolved, into.resolve()}) <= len(resolved):
-        raise typer.BadParameter("each folder is given once, and the merged one is another", param_hint="VAR")
+        raise typer.BadParameter("name each folder once, and another one for --into", param_hint="VAR")
     from sojourn_ingest.cli.merging import run_merge
 
     run_merge(resolved, into.resolve(), dry_run, forgotten_checked)

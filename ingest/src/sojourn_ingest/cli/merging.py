@@ -54,7 +54,7 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     if not target.secrets.exists():
         typer.echo(
             f"{printable(target.secrets)} is not there: before you ingest more files, copy that of the installation "
-            "whose keys go on, or the next ingest makes new keys"
+            "whose keys you keep, or the next ingest makes new keys"
         )
 
 
@@ -73,11 +73,11 @@ def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
     if not lines:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = forgotten_entries(path)
+    entries = forgotten_entries(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        handle.write("".join(f"{line}\n" for line in dict.fromkeys([*known.values(), *lines])))
+        handle.write("".join(f"{line}\n" for line in dict.fromkeys([*entries.values(), *lines])))
         handle.flush()
         os.fsync(handle.fileno())
     temporary.replace(path)

@@ -34,9 +34,9 @@ def sample() -> tuple[Path, list[Path]]:
         If this installation has none.
     """
     for place in _PLACES_OF_SAMPLE:
-        found = [place / part for part in _PARTS_OF_SAMPLE if (place / part).is_dir()]
-        if found:
-            return place, found
+        folders = [place / part for part in _PARTS_OF_SAMPLE if (place / part).is_dir()]
+        if folders:
+            return place, folders
     raise typer.BadParameter("this installation has no sample; give files or folders", param_hint="PATH")
 
 
@@ -51,14 +51,14 @@ def ingest_arguments(sources: Sequence[str] | None) -> list[str]:
 def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a command and return its exit status; 128 and the signal's number if a signal ended it or this process.
 
-    SIGTERM and SIGHUP are passed on to the command, so that whoever ends `sojourn run` leaves no process behind. An
+    SIGTERM and SIGHUP are passed on to the command, so that ending `sojourn run` leaves no process behind. An
     interrupt from the keyboard reaches the command by itself, and its end is waited for.
     """
-    asked: list[int] = []
+    signals: list[int] = []
     step: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        asked.append(number)
+        signals.append(number)
         if step is not None:
             step.send_signal(number)
 
@@ -66,7 +66,7 @@ def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         step = subprocess.Popen(command, env=environment)
-        for number in asked:
+        for number in signals:
             step.send_signal(number)
         try:
             status = step.wait()
@@ -77,23 +77,23 @@ def run_step(command: Sequence[str], environment: Mapping[str, str]) -> int:
             signal.signal(number, handler)
     if status < 0:
         return 128 - status
-    return 128 + asked[0] if asked else status
+    return 128 + signals[0] if signals else status
 
 
 def run(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH…", help="Files, folders or URIs, as of sojourn ingest. Default: the sample."),
+        typer.Argument(metavar="PATH…", help="Files, folders or URIs, as in sojourn ingest. Default: the sample."),
     ] = None,
     var: VarOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 selects a free one.")] = 8000,
 ) -> None:
-    """Ingest, build and serve: the same as the three commands one after another.
+    """Ingest, build and serve, like the three commands one after another.
 
-    Without a path the bundled sample is read: runs of real Linux queue disciplines, with and without ECN, a few
-    connections that M-Lab measured, and M-Lab's percentiles of speed tests by country. What was ingested or built
-    before is not done again.
+    Without a path it uses the bundled sample: runs with real Linux queue disciplines, with and without ECN, a few
+    connections measured by M-Lab, and M-Lab's percentiles of speed tests by country. Steps that are up to date are
+    skipped.
 
     For example:
 
@@ -103,8 +103,8 @@ def run(
     """
     from sojourn_ingest.remote.path import as_path, is_remote
 
-    given = map(as_path, sources or ())
-    missing = next((path for path in given if not is_remote(path) and not path.exists()), None)
+    paths = map(as_path, sources or ())
+    missing = next((path for path in paths if not is_remote(path) and not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
     chosen = var or Path(os.environ.get("SOJOURN_VAR") or "var")

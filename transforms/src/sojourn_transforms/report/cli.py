@@ -18,52 +18,53 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study of the published build, by its id.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Id of a study in the published build.")],
     metric: Annotated[
-        str, typer.Option(help="What is explained: a metric of /v1/comparisons, one value for each run.")
+        str, typer.Option(help="Metric to model, one of /v1/comparisons, with one value per run.")
     ] = DEFAULT_METRIC,
     role: Annotated[
-        str | None, typer.Option(help="Role of the flows, if the metric has one. Default: app, if it is there.")
+        str | None, typer.Option(help="Role of the flows, if the metric has roles. Default: app, if it exists.")
     ] = None,
     basis: Annotated[str | None, typer.Option(help="Kind of the metric, if the study has several.")] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Only runs with this part of their configuration. Repeat it; the same column twice is one of several.",
+            help="Select runs by configuration. May be repeated; repeat a column to allow several values.",
         ),
     ] = None,
     block: Annotated[
         str | None,
         typer.Option(
-            help="What makes runs a block: block (of the manifest), repetition, session, or a regular expression whose"
-            " group is found in the run's id. Default: the first of block, repetition, session and _rep(N) at the id's"
-            " end that every run has."
+            help="Definition of a block: block (from the manifest), repetition, session, or a regular expression with "
+            "a group that matches in the run id. Default: the first of block, repetition, session and _rep(N) at the "
+            "end of the id that every run has."
         ),
     ] = None,
     scale: Annotated[
-        Literal["linear", "log"], typer.Option(help="linear: differences; log: ratios, for values whose spread grows.")
+        Literal["linear", "log"],
+        typer.Option(help="linear: differences; log: ratios, if the spread grows with the value."),
     ] = "linear",
-    out: Annotated[Path | None, typer.Option(help="The page. Default: sojourn-report-STUDY-METRIC.html here.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Page to write. Default: sojourn-report-STUDY-METRIC.html.")] = None,
     json_numbers: Annotated[
         bool,
-        typer.Option("--json", help="Print the numbers of every figure as JSON; a page is written only with --out."),
+        typer.Option("--json", help="Print the numbers of every figure as JSON; write a page only with --out."),
     ] = False,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     var: VarOption = None,
 ) -> None:
-    """Fit one metric of a study by queue, congestion control and rate, and write one HTML page that loads nothing.
+    """Model a metric of a study by queue, congestion control and rate, and write a self-contained HTML page.
 
-    The model is linear and mixed: the three factors with all their interactions are fixed effects, blocks of runs are
-    random ones. It is fitted by REML, and intervals of 95 % use Satterthwaite's degrees of freedom. The page has the
-    question, the data, the model in words and as a formula, every estimate with its interval, checks of the residuals
-    with figures, and what it does not show. The unit is the run: packets of one run are not independent replicates.
+    The model is a linear mixed model: the three factors with all their interactions are fixed effects, blocks of runs
+    are random effects. It is fitted by REML, and the 95 % intervals use Satterthwaite's degrees of freedom. The page
+    has the question, the data, the model in words and as a formula, every estimate with its interval, checks of the
+    residuals with figures, and its limits. The unit is the run: packets of one run are not independent replicates.
 
-    The command needs a published build (sojourn build). It refuses in one line if the design cannot carry the model:
-    one run of each cell, one block, cells without a run, or no variation. The line says which runs would.
+    The command needs a published build (sojourn build). If the runs do not suffice for the model (one run of each cell,
+    one block, cells without a run, or no variation), it prints one line that says which runs are missing.
 
-    A factor with one level in the study stays out of the model. Solo runs stay out unless --where start_order=solo. If
-    runs differ in something else too, such as the RTT, they are not pooled: choose with --where.
+    A factor with only one level in the study is left out of the model. Solo runs are left out unless you use --where
+    start_order=solo. If runs also differ in something else, such as the RTT, they are not pooled: select with --where.
 
     For example:
 

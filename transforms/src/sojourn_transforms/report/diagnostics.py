@@ -23,7 +23,7 @@ def diagnostics_section(fitted: Fitted) -> Section:
     section = Section("diagnostics", "Diagnostics")
     doubts = fitted.doubts
     section.lead = (
-        "No check speaks against the model. With few runs, checks seldom do."
+        "No check contradicts the model. With few runs, checks rarely do."
         if not doubts
         else "In doubt, with what to do:"
     )

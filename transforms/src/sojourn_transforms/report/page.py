@@ -71,7 +71,7 @@ def page_of(runs: SelectedRuns, is_log: bool, command: str) -> Page:
     return Page(title, tiles, sections, command, __version__, REPORT)
 
 
-def question_section(fitted: Fitted, found: list[str]) -> Section:
+def question_section(fitted: Fitted, sentences: list[str]) -> Section:
     """Return the question in words, and the answers in words."""
     runs = fitted.runs
     names = [FACTORS_OF_MODEL[factor.name] for factor in fitted.design.factors]
@@ -80,11 +80,11 @@ def question_section(fitted: Fitted, found: list[str]) -> Section:
     further = ", and does the effect of one depend on the others" if len(names) > 1 else ""
     section = Section("question", "Question and answer")
     section.lead = f"How does the {runs.metric.description}{who} depend on {asks}{further}?"
-    section.points = found
+    section.points = sentences
     if fitted.doubts:
         several = len(fitted.doubts) > 1
         section.points = [
-            *found,
+            *sentences,
             f"{len(fitted.doubts)} check{'s' if several else ''} of the model {'fail' if several else 'fails'}: read "
             "Diagnostics before you quote these numbers.",
         ]
@@ -95,7 +95,7 @@ def findings_sections(runs: SelectedRuns) -> list[Section]:
     """Return what the build says of the whole study; none if it says nothing."""
     if not runs.findings:
         return []
-    section = Section("findings", "What the build says of this study")
+    section = Section("findings", "Findings of the build for this study")
     section.lead = "Sentences of the mart finding, over all runs of the study and without the model of this page."
     section.points = list(runs.findings[:MOST_FINDINGS])
     left = len(runs.findings) - MOST_FINDINGS

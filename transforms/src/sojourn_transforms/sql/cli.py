@@ -20,20 +20,20 @@ def sql(
     statement: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SQL]", help="What to ask. Default: from standard input, which on a terminal is a dialogue."
+            metavar="[SQL]", help="Query to run. Default: read from standard input, interactive on a terminal."
         ),
     ] = None,
     form: Annotated[
         Form | None,
-        typer.Option("--format", help="How rows are written. Default: by the end of --out's name, else table."),
+        typer.Option("--format", help="Output format. Default: from the suffix of --out, otherwise table."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write to, which is replaced. Needed for parquet.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write to or replace. Required for parquet.")] = None,
     var: VarOption = None,
 ) -> None:
-    """Query the served build in SQL: every mart is a view, and the schema lake has the facts that were decoded.
+    """Query the served build with SQL: every mart is a view, and the schema lake has the decoded facts.
 
-    Nothing is written but --out: only statements that read, and views and tables in memory, are allowed. `show tables`
-    lists the marts, `describe run_harm` the columns of one; docs/tables.md says what they hold.
+    The command only reads; it writes nothing except --out. You may create views and tables in memory. `show tables`
+    lists the marts, `describe run_harm` the columns of one; docs/tables.md describes them.
 
     For example:
 

@@ -1,64 +1,49 @@
-"""``sojourn watch``: folders that fill, kept up to date in the lake and in the marts.
+"""``sojourn watch``: keeps the lake and the marts up to date with folders.
 
 This module has only what the help needs.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn_ingest.cli.ingest import Addresses, ServerNames
-from sojourn_ingest.command_line import VarOption
-from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
-from sojourn_ingest.memory import workers_that_fit
+from sojourn_ingest.cli.ingest_options import DEFAULT_WORKERS, AddressesOption, PrefixTableOption, ServerNamesOption
+from sojourn_ingest.command_line import IgnoreDiskOption, VarOption
 from sojourn_transforms.engine_options import MemoryOption, check_memory
 
 
 def register(app: typer.Typer) -> None:
     """Add ``watch`` to the command line."""
-    app.command("watch", short_help="Ingest and build what arrives in folders.")(watch)
+    app.command("watch", short_help="Ingest and build files as they arrive in folders.")(watch)
 
 
 def watch(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, watched to the bottom.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, watched with all subfolders.")],
     var: VarOption = None,
-    once: Annotated[
-        bool, typer.Option("--once", help="End when everything that is complete now was ingested and published.")
-    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="Publish everything that is complete now, and exit.")] = False,
     quiet: Annotated[
         float,
         typer.Option(
             min=0,
             metavar="SECONDS",
-            help="Take a file that nobody changed for so long as complete, where it cannot be seen whether it is still "
-            "open for writing: on NFS, or if another user owns it.",
+            help="Treat a file as complete after this time without a change, if open writers cannot be detected: on "
+            "NFS, or for another user's files.",
         ),
     ] = 60.0,
-    addresses: Annotated[Addresses, typer.Option(help="As of sojourn ingest.")] = "pseudonymise",
-    server_names: Annotated[ServerNames, typer.Option(help="As of sojourn ingest.")] = "registrable",
-    prefix_table: Annotated[
-        list[Path] | None,
-        typer.Option(help="CSV or MMDB file of AS and country by prefix, as of sojourn ingest; may be given again."),
-    ] = None,
+    addresses: AddressesOption = "pseudonymise",
+    server_names: ServerNamesOption = "registrable",
+    prefix_table: PrefixTableOption = None,
     memory: MemoryOption = None,
-    ignore_disk: Annotated[
-        bool,
-        typer.Option(
-            IGNORE_OPTION,
-            envvar=IGNORE_VARIABLE,
-            help="Begin a step although the estimate of what will be written does not fit on the disk.",
-        ),
-    ] = False,
+    ignore_disk: IgnoreDiskOption = False,
 ) -> None:
-    """Ingest what arrives in folders, build and publish the marts it changes, and go on until Ctrl-C or SIGTERM.
+    """Ingest files that arrive in folders, and build and publish the affected marts, until Ctrl-C or SIGTERM.
 
-    A file is ingested when it is complete: no process has it open for writing any more, or it was renamed into its
-    place. sojourn serve and the dashboards follow each build by themselves. A kill at any moment loses nothing:
-    the next watch goes on from what is in the lake.
+    A file is ingested when it is complete: no process has it open for writing any more, or it was renamed into the
+    folder. sojourn serve and the dashboards pick up each build without a restart. A kill at any moment loses nothing:
+    the next watch continues from the lake.
 
     For example:
 
@@ -68,8 +53,8 @@ def watch(
 
       sojourn watch --once /captures
 
-    Rotated captures that continue one another are one recording, of 60 files or 1 GiB at most; a connection that goes
-    on longer is counted again in the next. sojourn ingest has no such limit.
+    Consecutive files of a rotated capture become one recording, with at most 60 files or 1 GiB; a longer connection is
+    counted again in the next. sojourn ingest has no such limit.
     """
     missing = next((folder for folder in folders if not folder.is_dir()), None)
     if missing is not None:
@@ -83,7 +68,7 @@ def watch(
         sources=folders,
         var=var,
         addresses=addresses,
-        workers=workers_that_fit(os.cpu_count() or 1),
+        workers=DEFAULT_WORKERS,
         server_names=server_names,
         prefix_tables=tuple(prefix_table or ()),
         ignore_disk=ignore_disk,

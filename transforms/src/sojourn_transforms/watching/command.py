@@ -14,7 +14,6 @@ from rich.console import Console
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.cli.ingesting import IngestOptions, enrichment_of, pseudonymiser_of
 from sojourn_ingest.forgotten import ForgottenListError
-from sojourn_ingest.formats.capture.server_names import server_names_of
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.lake import LakeBusyError
 from sojourn_ingest.lake.compaction import CompactionError
@@ -31,23 +30,19 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
 
     Raises
     ------
-    typer.BadParameter
-        If an option has no sense.
     typer.Exit
         With status 1 if a table of prefixes or the list of forgotten hosts cannot be read or, with ``once``, a step
         failed; with 128 and the number of the signal that ended it with ``once``.
     """
     signals: list[int] = []
-    try:
-        names = server_names_of(options.server_names)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--server-names") from error
     keep_pandas_out()
     paths = Paths.from_environment(options.var)
     console = Console(stderr=True)
     try:
         pseudonymiser_of(options, paths)
-        reading = Reading(lambda: pseudonymiser_of(options, paths), enrichment_of(options), names, options.workers)
+        reading = Reading(
+            lambda: pseudonymiser_of(options, paths), enrichment_of(options), options.server_names, options.workers
+        )
         with _stopped_by_signals(signals.append), spoken(console) as (say, show):
             # What Sojourn itself generated is not input, even where it is in one of the folders.
             folders = WatchedFolders(options.sources, quiet_s, left_out=[paths.var])
@@ -72,7 +67,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
         console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
-        console.print("stopped; what was committed stays, the next watch goes on from there")
+        console.print("stopped; what was committed stays, and the next watch continues from there")
         if once:
             # It did not come to the end that it has.
             raise typer.Exit(128 + (signals[-1] if signals else signal.SIGINT)) from error
