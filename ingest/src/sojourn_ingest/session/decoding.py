@@ -6,8 +6,6 @@ import logging
 import traceback
 from dataclasses import replace
 
-import pyarrow as pa
-
 from sojourn_ingest.formats.content.file_parts import PartOfFile
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, FilePart, Format, InputError, Reading, Source, SplittableFormat
@@ -27,13 +25,6 @@ class _LakeFault(Exception):  # noqa: N818 - it carries an error past those of t
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-def _write(writer: FactWriter, name: str, batch: pa.RecordBatch) -> None:
-    try:
-        writer.write(name, batch)
-    except OSError as error:
-        raise _LakeFault(error) from error
 
 
 def decode(
@@ -56,7 +47,11 @@ def decode(
         try:
             with whole_characters():
                 for name, batch in chosen.facts(source, context, reading):
-                    _write(writer, name, hosts.replaced_in(name, batch))
+                    rows = hosts.replaced_in(name, batch)
+                    try:
+                        writer.write(name, rows)
+                    except OSError as error:
+                        raise _LakeFault(error) from error
         except (InputError, OperatorError, MemoryError):
             # The last two are not the source's: a store that cannot be reached, a machine that is too small.
             raise

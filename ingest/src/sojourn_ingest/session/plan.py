@@ -44,10 +44,10 @@ class PlannedRecording:
 
     def reader(self, registry: Registry) -> Format:
         """Return the format of the parts; raises KeyError if the registry has none of its name."""
-        known = registry.named(self.format)
-        if known is None:
+        reader = registry.named(self.format)
+        if reader is None:
             raise KeyError(self.format)
-        return known
+        return reader
 
     def fault(self, registry: Registry) -> InputError | None:
         """Return why declared parts cannot be one recording, if they cannot."""
@@ -112,24 +112,24 @@ def plan(
     ``look_into`` is told of remote files whose times this will ask for, before it does, so that they are found
     elsewhere and many at a time.
     """
-    given = set(files)
-    joined = [known for known in registry.formats if known.is_joined]
-    describing = [known for known in registry.formats if known.describes_neighbours]
-    known = _known_files(lake, {path.parent for path in given}, joined, describing)
+    listed = set(files)
+    joined = [reader for reader in registry.formats if reader.is_joined]
+    describing = [reader for reader in registry.formats if reader.describes_neighbours]
+    earlier = _known_files(lake, {path.parent for path in listed}, joined, describing)
     of_folder: defaultdict[Path, set[Path]] = defaultdict(set)
-    for path in given | known.joined:
+    for path in listed | earlier.joined:
         of_folder[path.parent].add(path)
     if limit is not None:
-        known = _beside(given, known, joined, limit)
+        earlier = _beside(listed, earlier, joined, limit)
     result = Plan()
     frozen_recordings = [
-        commit for commit in known.recordings if not all(_exists(part.source_path) for part in commit.parts)
+        commit for commit in earlier.recordings if not all(_exists(part.source_path) for part in commit.parts)
     ]
     for commit in frozen_recordings:
         result.frozen |= {path_of(part.source_path) for part in commit.parts}
     settled: set[Path] = set()
     for chosen in joined:
-        families = [family for family in chosen.families_among(given | known.joined) if any(map(is_remote, family))]
+        families = [family for family in chosen.families_among(listed | earlier.joined) if any(map(is_remote, family))]
         unsettled: list[Path] = []
         for family in families:
             if all(_is_as_recorded(lake, path) for path in family):
@@ -139,23 +139,23 @@ def plan(
         look_into(unsettled)
     overruled: set[Path] = set()
     for chosen in describing:
-        paths = sorted({path for path in given if chosen.may_be_called(_plain_name(path))} | known.describing)
+        paths = sorted({path for path in listed if chosen.may_be_called(_plain_name(path))} | earlier.describing)
         for path, declared in zip(paths, _declared_by(chosen, paths), strict=True):
-            overruled |= _declare(declared, of_folder[path.parent], path in given, result)
-    by_name = (given | known.joined) - overruled - result.frozen
+            overruled |= _declare(declared, of_folder[path.parent], path in listed, result)
+    by_name = (listed | earlier.joined) - overruled - result.frozen
     for chosen in joined:
         chains = chosen.recordings_among(by_name - settled)
         if limit is not None:
             chains = [parts for chain in chains for parts in limit.split(chain)]
         result.recordings += [PlannedRecording(parts, chosen.name) for parts in chains]
-        result.recordings += _as_they_were(known.recordings, chosen, by_name & settled)
+        result.recordings += _as_they_were(earlier.recordings, chosen, by_name & settled)
     result.recordings.sort(key=lambda recording: recording.parts)
-    for commit in known.recordings:
+    for commit in earlier.recordings:
         if commit not in frozen_recordings:
             result.also |= {path_of(part.source_path) for part in commit.parts}
     # What depends on the files next to it is read again, because one of them has come or changed.
-    result.also |= known.describing
-    result.also -= given | result.parts
+    result.also |= earlier.describing
+    result.also -= listed | result.parts
     return result
 
 
@@ -180,12 +180,12 @@ def _as_they_were(recordings: list[Commit], chosen: Format, settled: set[Path]) 
 
     To see it again would take the whole content of each.
     """
-    found = []
+    planned = []
     for commit in recordings:
         parts = tuple(path_of(part.source_path) for part in commit.parts)
         if settled.issuperset(parts):
-            found.append(PlannedRecording(parts, chosen.name))
-    return found
+            planned.append(PlannedRecording(parts, chosen.name))
+    return planned
 
 
 def _exists(path: str) -> bool:
@@ -194,44 +194,44 @@ def _exists(path: str) -> bool:
 
 def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describing: list[Format]) -> _KnownFiles:
     """Return what the lake holds of these folders, and is still there."""
-    names_joined = {known.name for known in joined}
-    names_describing = {known.name for known in describing}
-    found = _KnownFiles()
+    names_joined = {reader.name for reader in joined}
+    names_describing = {reader.name for reader in describing}
+    earlier = _KnownFiles()
     for commit in lake.live():
         path = path_of(commit.source_path)
         if path.parent not in folders:
             continue
         if commit.parts:
-            found.recordings.append(commit)
-            found.joined |= {path_of(part.source_path) for part in commit.parts if _exists(part.source_path)}
+            earlier.recordings.append(commit)
+            earlier.joined |= {path_of(part.source_path) for part in commit.parts if _exists(part.source_path)}
         elif commit.format in names_joined and path.is_file():
-            found.joined.add(path)
+            earlier.joined.add(path)
         elif commit.format in names_describing and path.is_file():
-            found.describing.add(path)
-    return found
+            earlier.describing.add(path)
+    return earlier
 
 
-def _beside(given: set[Path], known: _KnownFiles, joined: list[Format], limit: RecordingLimit) -> _KnownFiles:
+def _beside(listed: set[Path], earlier: _KnownFiles, joined: list[Format], limit: RecordingLimit) -> _KnownFiles:
     """Return of the known files only those that may join the given ones: right beside them, and not complete."""
-    recordings = {path_of(part.source_path): commit for commit in known.recordings for part in commit.parts}
+    recordings = {path_of(part.source_path): commit for commit in earlier.recordings for part in commit.parts}
 
     def files_with(path: Path) -> set[Path]:
         commit = recordings.get(path)
         return {path} if commit is None else {path_of(part.source_path) for part in commit.parts}
 
-    kept = {part for path in given & recordings.keys() for part in files_with(path)}
+    kept = {part for path in listed & recordings.keys() for part in files_with(path)}
     for chosen in joined:
-        for family in chosen.families_among(given | known.joined):
+        for family in chosen.families_among(listed | earlier.joined):
             for one, other in pairwise(family):
-                for path in ({one, other} - given) if given & {one, other} else ():
+                for path in ({one, other} - listed) if listed & {one, other} else ():
                     files = files_with(path)
                     # A file of it that is gone counts as none, and lets it stay as it is.
                     if not limit.is_reached([each.stat().st_size for each in files if each.is_file()]):
                         kept |= files
     return _KnownFiles(
-        known.joined & kept,
-        known.describing,
-        [commit for commit in known.recordings if not kept.isdisjoint(path_of(p.source_path) for p in commit.parts)],
+        earlier.joined & kept,
+        earlier.describing,
+        [commit for commit in earlier.recordings if not kept.isdisjoint(path_of(p.source_path) for p in commit.parts)],
     )
 
 
@@ -265,16 +265,20 @@ def _declared_by(chosen: Format, paths: list[Path]) -> Iterator[list[DeclaredFil
         yield from pool.map(declared, paths)
 
 
-def _declare(declared: list[DeclaredFiles], neighbours: set[Path], given: bool, result: Plan) -> set[Path]:
+def _declare(declared: list[DeclaredFiles], neighbours: set[Path], is_listed: bool, result: Plan) -> set[Path]:
     """Add to the plan what a file declares about those next to it; return those that it lists."""
     overruled: set[Path] = set()
-    for found in declared:
-        if found.hints != NO_HINTS:
-            result.hints |= dict.fromkeys(found.paths, found.hints)
-        if given:
-            result.also |= {part for part in found.paths if part in neighbours}
-        if found.is_listed:
-            overruled |= set(found.paths)
-            if len(found.paths) > 1 and neighbours.issuperset(found.paths) and not result.frozen & set(found.paths):
-                result.recordings.append(PlannedRecording(found.paths, found.format, declared=True))
+    for declaration in declared:
+        if declaration.hints != NO_HINTS:
+            result.hints |= dict.fromkeys(declaration.paths, declaration.hints)
+        if is_listed:
+            result.also |= {part for part in declaration.paths if part in neighbours}
+        if declaration.is_listed:
+            overruled |= set(declaration.paths)
+            if (
+                len(declaration.paths) > 1
+                and neighbours.issuperset(declaration.paths)
+                and not result.frozen & set(declaration.paths)
+            ):
+                result.recordings.append(PlannedRecording(declaration.paths, declaration.format, declared=True))
     return overruled

@@ -16,6 +16,7 @@ from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
+from sojourn_ingest.session.decoding import decode
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan, PlannedRecording
 from sojourn_ingest.session.sources import OpenedFile
@@ -50,9 +51,6 @@ class Ingest(Protocol):
 
     def pair(self, declaring: Attempt) -> Attempt | None:
         """Pair what a file declares to belong together, here; None if there are not two."""
-
-    def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
-        """Read a source into files of facts, here; raises InputError if nothing can be read."""
 
     def is_unchanged(self, path: Path) -> bool:
         """Return whether the lake has a file as it is now."""
@@ -136,7 +134,7 @@ class ThreadRunner:
         self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
     ) -> tuple[DataFile, ...]:
         """Read the source in the thread that asks."""
-        return ingest.decode(draft, source, chosen, reading)
+        return decode(ingest.lake, ingest.context, draft, source, chosen, reading)
 
     def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         failed = threading.Event()

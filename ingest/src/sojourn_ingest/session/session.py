@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -22,7 +23,7 @@ from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
 from sojourn_ingest.session.contents import ContentAttempts
-from sojourn_ingest.session.decoding import decode, decode_part
+from sojourn_ingest.session.decoding import decode_part
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.files import FileAttempts
 from sojourn_ingest.session.pairs import PairAttempts
@@ -64,7 +65,7 @@ class IngestSession:
         self.descriptions: tuple[Path, ...] = ()
         self._recordings_by_part: dict[Path, Path] = {}
         self._runner = runner or ThreadRunner()
-        self._state = IngestState(lake, self.context, self._registry(), self._decode)
+        self._state = IngestState(lake, self.context, self._registry(), partial(self._runner.decode, self))
         contents = ContentAttempts(self._state)
         self._files = FileAttempts(self._state, contents)
         self._recordings = RecordingAttempts(self._state, contents)
@@ -195,13 +196,6 @@ class IngestSession:
     ) -> Commit:
         """Make visible what was decoded elsewhere."""
         return self._state.commit(outcome, files, subject, part_outcomes, superseded)
-
-    def _decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
-        return self._runner.decode(self, draft, source, chosen, reading)
-
-    def decode(self, draft: Draft, source: Source, chosen: Format, reading: Reading) -> tuple[DataFile, ...]:
-        """Read a source into files of facts that no commit names yet; raises InputError if nothing can be read."""
-        return decode(self.lake, self.context, draft, source, chosen, reading)
 
     def is_splittable(self, path: Path) -> bool:
         """Return whether a plain file can be read in parts, from its first bytes."""

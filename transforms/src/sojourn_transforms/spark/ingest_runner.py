@@ -22,7 +22,7 @@ from sojourn_ingest.formats.interface import FilePart, Format, InputError, Readi
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.remote import RemotePath, as_path, is_remote
 from sojourn_ingest.session import Attempt, IngestSession, RecordingAttempt, attempts_of
-from sojourn_ingest.session.decoding import INTERNAL_ERROR
+from sojourn_ingest.session.decoding import INTERNAL_ERROR, decode
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text
@@ -174,7 +174,7 @@ class SparkRunner:
         if not parts and splittable is not None:
             parts = splittable.parts(source, PART_BYTES)
         if len(parts) < 2:
-            return ingest.decode(draft, source, chosen, reading)
+            return decode(ingest.lake, ingest.context, draft, source, chosen, reading)
         state = (draft.size_bytes, draft.modified_ns) if is_remote(source.path) else None
         large = LargeFile(source, chosen.name, draft.content_hash, draft.version, state)
         files: list[DataFile] = []
