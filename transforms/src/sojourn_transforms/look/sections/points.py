@@ -26,29 +26,30 @@ def points_sections(view: View) -> list[Section]:
     """Return the section of recordings that saw the same packets; none if no two have flows between the same ends."""
     if not view.has("flow"):
         return []
-    found = find_pairs(view)
-    if not found.pairs and not found.apart and not found.not_compared:
+    compared = find_pairs(view)
+    if not compared.pairs and not compared.apart and not compared.not_compared:
         return []
     section = Section("points", "The same packets at two points")
-    names = _names([one for pair in found.pairs for one in (pair.sender, pair.receiver)], found.apart)
-    section.lead = " ".join(_told(pair, names) for pair in found.pairs) or "No two recordings are a pair."
-    if found.pairs:
+    names = _names([one for pair in compared.pairs for one in (pair.sender, pair.receiver)], compared.apart)
+    section.lead = " ".join(_told(pair, names) for pair in compared.pairs) or "No two recordings are a pair."
+    if compared.pairs:
         section.lead += (
             " Delay is one way and above the quickest packet of the recording, so the clocks' offset is not in it. The "
             "quickest packet may have waited too. The time to send a packet over the bottleneck is in it."
         )
-        rows = [row for pair in found.pairs for row in _rows(pair, names)]
-        section.items.append(_table(rows, len(found.pairs)))
-    for number, pair in enumerate(found.pairs[:_DRAWN]):
+        rows = [row for pair in compared.pairs for row in _rows(pair, names)]
+        section.items.append(_table(rows, len(compared.pairs)))
+    for number, pair in enumerate(compared.pairs[:_DRAWN]):
         section.items += _figures(pair, names, number)
-    if len(found.pairs) > _DRAWN:
-        section.absent.append(f"Figures of {counted(len(found.pairs) - _DRAWN, 'further pair')}: the table has them.")
-    section.absent += [_apart(one, names) for one in found.apart[:_DRAWN]]
-    if len(found.apart) > _DRAWN:
-        section.absent.append(f"{counted(len(found.apart) - _DRAWN, 'further pair')} of recordings: kept apart too.")
-    if found.not_compared:
+    if len(compared.pairs) > _DRAWN:
+        further = counted(len(compared.pairs) - _DRAWN, "further pair")
+        section.absent.append(f"Figures of {further}: the table has them.")
+    section.absent += [_apart(one, names) for one in compared.apart[:_DRAWN]]
+    if len(compared.apart) > _DRAWN:
+        section.absent.append(f"{counted(len(compared.apart) - _DRAWN, 'further pair')} of recordings: kept apart too.")
+    if compared.not_compared:
         section.absent.append(
-            f"{counted(found.not_compared, 'further pair')} of recordings with flows between the same ends: not "
+            f"{counted(compared.not_compared, 'further pair')} of recordings with flows between the same ends: not "
             "compared. Give the two captures alone, or a manifest."
         )
     return [section]
