@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from decoded_inputs import QUEUE_LOG
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
@@ -16,22 +17,6 @@ from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session import IngestSession
 
-DESCRIPTION = """
-sojourn_queue_log: 1
-name: router
-form: csv
-delimiter: ";"
-clock: utc
-drops: logged
-event: {column: what, enqueue: [in], dequeue: [out], drop: [drop], lost: [lost]}
-packet: [flow, seq]
-fields:
-  time: {from: t, unit: s}
-  packet_bytes: {from: size, unit: bytes}
-  queue_bytes: {from: queue, unit: kB}
-  flow_label: {from: flow}
-  lost_events: {from: size}
-"""
 CSV = """t;what;flow;seq;size;queue
 1700000000.000000001;in;video;1;1000;1
 1700000000.100000001;in;web;1;500;1.5
@@ -55,7 +40,7 @@ def read(reader: Any, path: Path) -> tuple[dict[str, list[dict[str, Any]]], Read
     return tables, reading
 
 
-def table_reader(text: str = DESCRIPTION) -> QueueLogTable:
+def table_reader(text: str = QUEUE_LOG) -> QueueLogTable:
     return QueueLogTable(parse_queue_log_description(text.encode()))
 
 
@@ -95,7 +80,7 @@ WRONG = {
 @pytest.mark.parametrize(("old", "new", "message"), WRONG.values(), ids=WRONG)
 def test_a_description_says_what_is_wrong_with_it(old: str, new: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        parse_queue_log_description(DESCRIPTION.replace(old, new).encode())
+        parse_queue_log_description(QUEUE_LOG.replace(old, new).encode())
 
 
 def test_perf_text_with_its_own_clock_is_utc() -> None:
@@ -133,7 +118,7 @@ def test_each_form_is_found_by_its_content(tmp_path: Path, testbed: Path) -> Non
 def test_a_log_with_its_description_beside_it_is_ingested(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "description.yaml").write_text(DESCRIPTION)
+    (folder / "description.yaml").write_text(QUEUE_LOG)
     (folder / "log.gz").write_bytes(gzip.compress(CSV.encode()))
     lake = Lake(tmp_path / "lake")
     session = IngestSession(lake, Pseudonymiser(b"key"))
