@@ -48,7 +48,7 @@ METRICS = {
             "ratio",
             "incumbent_role",
             "run_phase",
-            "share of whoever was there first, while the other is",
+            "share of the role that started first, while both are active",
         ),
         ComparisonMetric(
             "flow_rate_equality",
