@@ -11,6 +11,9 @@ use crate::packet::link_type::LinkType;
 
 /// Length of the file header.
 pub(crate) const FILE_HEADER_BYTES: usize = 24;
+/// Most record headers of zeros in a row. A file that was given its size before it was written, or lost what it held,
+/// ends in zeros, of which 16 bytes are a record without time and length: gigabytes of them tell nothing more.
+const MOST_ZERO_RECORDS: u32 = 4096;
 /// The top bits of the link type field hold the length of the frame check sequence.
 const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 
@@ -29,6 +32,8 @@ pub(crate) struct PcapReader {
     minor_version: u16,
     /// The record handed out last still occupies the buffer; it is given up on the next call.
     held_bytes: usize,
+    /// Headers of zeros since the last other one.
+    zero_records: u32,
 }
 
 impl PcapReader {
@@ -68,6 +73,7 @@ impl PcapReader {
                 u16::MAX
             },
             held_bytes: 0,
+            zero_records: 0,
             source: {
                 source.consume(FILE_HEADER_BYTES);
                 source
@@ -123,6 +129,20 @@ impl PcapReader {
                 ),
                 Some(offset),
             ));
+        }
+        if (seconds | fraction | captured_bytes | wire_bytes) == 0 {
+            self.zero_records += 1;
+            if self.zero_records > MOST_ZERO_RECORDS {
+                return Err(Fault::new(
+                    FaultKind::CorruptRecord,
+                    format!(
+                        "{MOST_ZERO_RECORDS} records of zeros end at offset {offset}, and another follows; what comes after them is not read"
+                    ),
+                    Some(offset),
+                ));
+            }
+        } else {
+            self.zero_records = 0;
         }
         let swapped = self.minor_version < 3 || (self.minor_version == 3 && captured_bytes > wire_bytes);
         let (captured_bytes, wire_bytes) = if swapped {
