@@ -88,7 +88,7 @@ class Settings(BaseSettings):
         default=8, ge=1, description="Queries that run at one time; others wait their turn."
     )
     api_load_bytes: int = Field(
-        default=1024**2,
+        default=128 * 1024,
         ge=0,
         description="Datasets with a Parquet file of up to this size are held in memory.",
     )

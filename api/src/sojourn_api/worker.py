@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import multiprocessing
 import os
@@ -23,9 +22,6 @@ from sojourn_api.settings import Settings
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-#: When the service has long answered whoever waits for it to be ready.
-WARM_AFTER_S = 3.0
-
 
 def guarded_app(settings: Settings) -> FastAPI:
     """Return the application with the limits of a service: the Host header of a request must name this machine."""
@@ -38,10 +34,6 @@ def guarded_app(settings: Settings) -> FastAPI:
     app.state.connection_limits = ConnectionLimits(
         settings.api_request_seconds, settings.api_stalled_seconds, connections_that_fit(settings.api_connections)
     )
-    # The first comparison needs these, which take a second to load; the first answers do not wait for them.
-    warming = threading.Timer(WARM_AFTER_S, _load_statistics)
-    warming.daemon = True
-    warming.start()
     return app
 
 
@@ -69,11 +61,6 @@ def log_to_stderr() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-
-
-def _load_statistics() -> None:
-    for name in ("scipy.stats", "statsmodels.api", "statsmodels.stats.multitest", "statsmodels.stats.weightstats"):
-        importlib.import_module(name)
 
 
 def _end_with(parent: BaseProcess) -> None:
