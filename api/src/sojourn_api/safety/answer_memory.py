@@ -6,20 +6,36 @@ and two texts of 70 MB, of which one is kept until the client has read it.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
+from collections.abc import Callable
 
+import pyarrow as pa
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from sojourn_api.problems import ProblemError
 
+#: Answers of so many bytes together are worth giving their memory back: to look for it takes some milliseconds.
+LARGE_BYTES = 64_000_000
 #: Of the forty threads that answer requests, so many may wait here; the others answer small requests meanwhile.
 MOST_WAITING = 16
 
 
+def give_back() -> None:
+    """Give freed memory back to the system: Arrow and the C library keep it for what comes next."""
+    pa.default_memory_pool().release_unused()
+    if _trim is not None:
+        _trim(0)
+
+
+#: glibc's, which other C libraries lack.
+_trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+
+
 class AnswerMemory:
-    """What all answers may take together.
+    """What all answers may take together; when the last of large ones has ended, their memory is given back.
 
     Parameters
     ----------
@@ -33,6 +49,7 @@ class AnswerMemory:
         self._seconds = seconds
         self._changed = threading.Condition()
         self._held_bytes = 0
+        self._most_held_bytes = 0
         self._waiting = 0
 
     @property
@@ -67,8 +84,14 @@ class AnswerMemory:
             if more > 0 and self._held_bytes + more > self.limit_bytes:
                 self._wait_for(more)
             self._held_bytes += more
+            self._most_held_bytes = max(self._most_held_bytes, self._held_bytes)
             if more < 0:
                 self._changed.notify_all()
+            if not self._held_bytes:
+                if self._most_held_bytes >= LARGE_BYTES:
+                    # In a thread: the one that releases an answer is that of the event loop.
+                    threading.Thread(target=give_back, name="memory", daemon=True).start()
+                self._most_held_bytes = 0
 
     def _wait_for(self, more: int) -> None:
         # Each that waits takes one of the threads in which requests are answered.
