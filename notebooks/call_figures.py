@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from figures import runs_and_boxes
+from figures import STATED, looks, plain_name, runs_and_boxes, series_legend, whole_seconds
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 OWN = "tma23-imvca"
 #: Of its runs against three congestion controls the study draws two.
 CONTROLS_OF = {OWN: ("cubic", "bbr2")}
-NAMES = {"cubic": "CUBIC", "bbr": "BBRv1", "bbr2": "BBRv2", "app_first": "app first", "tcp_first": "TCP first"}
 ORDERS = ("app_first", "tcp_first")
 #: A link has the rate of the demand when both differ by at most this share: the study gave 0.75 Mbit/s to 0.77.
 RATE_TOLERANCE = 0.1
@@ -140,7 +139,7 @@ def setting_panels(
         for one, application in zip(line, applications, strict=True):
             mine = rows[rows.application == application]
             groups = {
-                f"{NAMES.get(control, control)}\n{NAMES[order]}": mine[
+                f"{plain_name(control)}\n{plain_name(order)}": mine[
                     (mine.congestion_control == control) & (mine.start_order == order)
                 ].metric_value
                 for control, order in calls.settings
@@ -218,7 +217,7 @@ def stated_lines(calls: Calls, axes: Sequence[Axes], findings: Sequence[str], wo
         application = one.get_title(loc="left").split(",")[0]
         mine = {} if rows is None else rows[rows.application == application].groupby(["statistic", "stated_low"]).groups
         for statistic, value in mine:
-            one.axhline(value, color="0.2", linestyle="--", linewidth=0.9)
+            one.axhline(value, **STATED)
             where: dict[str, Any] = {"transform": one.transAxes, "ha": "right", "va": "bottom", "fontsize": 7}
             one.text(1, 1.02, f"- - {words}: {statistic} {value:g}", **where)
 
@@ -286,26 +285,31 @@ def solo_brisque_figure(calls: Calls, findings: Sequence[str], words: str) -> Fi
 def stepped_figure(study: str, rows: pd.DataFrame) -> Figure:
     """Draw the rate of calls alone while the link changes its rate, a panel for each queue and a line for each call.
 
-    ``rows`` are of ``rate_profile`` of one study and programme. Lines are medians over runs, bands quartiles.
+    ``rows`` are of ``rate_profile`` of one study and programme. Lines are medians over runs, bands quartiles; seconds
+    within which runs begin and end are left out.
     """
     queues = list(rows.groupby(["queue_size_bytes", "queue_label", "rtt_ms"], dropna=False))
+    series = looks(sorted(set(rows.application)))
     figure, grid = plt.subplots(len(queues), 1, sharex=True, squeeze=False, figsize=(9.0, 2.6 * max(len(queues), 1.3)))
     for one, ((size, label, rtt), found) in zip(grid[:, 0], queues, strict=True):
-        chosen = found.sort_values("second")
+        # The seconds that all runs of an application have, without the first and the last.
+        of_all = found[found.runs == found.groupby("application").runs.transform("max")]
+        chosen = of_all[of_all.second.isin(whole_seconds(list(of_all.second)))].sort_values("second")
         link = chosen.groupby("second").link_rate_bps.max()
         one.step(link.index, link / 1e6, where="post", color="0.6", linewidth=1.2, label="link")
+        counts = []
         for application, mine in chosen.groupby("application"):
-            (line,) = one.plot(
-                mine.second, mine.rate_median_bps / 1e6, linewidth=1.2, label=f"{application} (n = {mine.runs.max()})"
-            )
+            colour = series[application].colour
+            one.plot(mine.second, mine.rate_median_bps / 1e6, linewidth=1.2, color=colour, label=application)
             band = (mine.second, mine.rate_q1_bps / 1e6, mine.rate_q3_bps / 1e6)
-            one.fill_between(*band, color=line.get_color(), alpha=0.25, linewidth=0)
+            one.fill_between(*band, color=colour, alpha=0.25, linewidth=0)
+            counts.append(f"{application} n = {mine.runs.max()}")
         queue = f"tail-drop queue of {size / 1000:g} kB" if study == OWN else label
-        one.set_title(f"{queue}, {rtt:g} ms")
+        one.set_title(f"{queue}, {rtt:g} ms; {', '.join(counts)}")
         one.set_ylabel("rate (Mbit/s)")
-        one.set_ylim(0, 1.3 * link.max() / 1e6)
-        one.legend(ncols=4, loc="upper left")
+        one.set_ylim(0, 1.1 * max(link.max(), chosen.rate_q3_bps.max()) / 1e6)
     grid[-1, 0].set_xlabel("time since the start of the run (s)")
+    series_legend(figure)
     if study != OWN:
         figure.suptitle(study)
     return figure
@@ -324,14 +328,21 @@ def harm_and_brisque_figure(calls: Calls, rates: Mapping[str, int]) -> Figure | 
     figure, grid = plt.subplots(
         1, len(queues), sharex=True, sharey=True, squeeze=False, figsize=(3.2 * len(queues), 3.4)
     )
+    series = looks(calls.applications)
     for one, queue in zip(grid[0], queues, strict=True):
+        counts = []
         for application in calls.applications:
             mine = pairs[(pairs.queue_label == queue) & (pairs.application == application)]
-            label = f"{application} (n = {len(mine)})"
-            one.plot(mine.harm_ratio, mine.qoe_score, "o", markersize=3, alpha=0.6, label=label)
-        one.set_title(queue)
+            if mine.empty:
+                continue
+            look = series[application].line
+            one.plot(
+                mine.harm_ratio, mine.qoe_score, linestyle="none", markersize=3, alpha=0.6, label=application, **look
+            )
+            counts.append(str(len(mine)))
+        one.set_title(f"{queue}; n = {', '.join(counts)}")
         one.set_xlabel("throughput harm (ratio)")
-        one.legend(loc="lower right", handletextpad=0.2)
+    series_legend(figure)
     grid[0, 0].set_ylabel("BRISQUE (0 best, 100 worst)")
     grid[0, 0].set_ylim(20, 100)
     if calls.study != OWN:

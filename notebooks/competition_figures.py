@@ -1,26 +1,36 @@
 """Figures of an application against its competitor, for whatever runs a build holds.
 
-Each function takes rows of one study and returns a figure with a panel for each application, queue or rate that it
-finds. Times are in s, rates in Mbit/s, shares and harm ratios.
+Each function takes rows of one study and returns a figure. A series has one look in all panels of a figure, and panels
+without a run are not drawn. Times are in s, rates in Mbit/s, shares and harm ratios.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
+from figures import (
+    STATED,
+    Look,
+    label_log_axis,
+    looks,
+    panels,
+    plain_name,
+    records,
+    runs_by_rate,
+    series_legend,
+    whole_seconds,
+)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 #: The study that the texts of the notebooks are about: its figures have their name alone.
 TOLD = "vca-fairness-vm-2026"
 QUEUES = ("tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel")
-CONTROLS = {"cubic": "CUBIC", "bbr": "BBRv1", "bbr2": "BBRv2"}
 HARMS = ("throughput", "delay", "jitter", "loss")
-ORDERS = {"app_first": "application first", "tcp_first": "TCP first", "rival_first": "rival first"}
+DIRECTIONS = ("downlink", "uplink")
 #: What tells configurations apart beside the rate of the link, the queue and who competes: a figure has one of each.
 FACTORS = ("workload", "direction", "rtt_ms", "testbed", "congested_direction", "opposite_link", "participants",
            "call_view", "ecn", "l4s")  # fmt: skip
@@ -32,7 +42,7 @@ def named(figure: str, study: str, words: str = "", told: str = TOLD) -> str:
     The study that the notebook's text is about (``told``) is not named.
     """
     whole = figure if study == told else f"{figure}-{study}"
-    return whole + (f"-{slug}" if (slug := re.sub(r"[^\w.]+", "-", words).strip("-")) else "")
+    return whole + (f"-{slug}" if (slug := re.sub(r"[^\w.]+", "-", words).strip("-").lower()) else "")
 
 
 def titled(study: str, *words: str) -> str:
@@ -40,12 +50,13 @@ def titled(study: str, *words: str) -> str:
     return ", ".join(word for word in (study, *words) if word)
 
 
-def parts(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def parts(rows: pd.DataFrame, beside: Sequence[str] = ()) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the rows of a study by its workload, direction, RTT and further factors, with the values that differ.
 
     The link of the other direction tells nothing where it follows from the queue, as it does if both are alike.
+    Factors of ``beside`` are told apart within a figure.
     """
-    varying = [name for name in FACTORS if name in rows and rows[name].nunique(dropna=False) > 1]
+    varying = [name for name in FACTORS if name not in beside and name in rows and rows[name].nunique(dropna=False) > 1]
     if "opposite_link" in varying:
         others = ["queue_label", "bandwidth_bps", *(name for name in varying if name != "opposite_link")]
         if rows.groupby(others, dropna=False).opposite_link.nunique(dropna=False).max() == 1:
@@ -54,8 +65,16 @@ def parts(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield "", rows
         return
     for key, mine in rows.groupby(varying, dropna=False):
-        values = [f"{value:g} ms" if name == "rtt_ms" else str(value) for name, value in zip(varying, key, strict=True)]
+        values = [
+            f"{value:g} ms" if name == "rtt_ms" else plain_name(value) for name, value in zip(varying, key, strict=True)
+        ]
         yield ", ".join(text for text, value in zip(values, key, strict=True) if not pd.isna(value)), mine
+
+
+def competitors(rows: pd.DataFrame) -> pd.Series:
+    """Return who competes with the application of each row: the other application, or TCP's control; else missing."""
+    controls = rows.congestion_control.map(plain_name, na_action="ignore")
+    return rows.rival_application.map(plain_name, na_action="ignore").fillna(controls)
 
 
 def competing(rows: pd.DataFrame) -> pd.DataFrame:
@@ -65,8 +84,7 @@ def competing(rows: pd.DataFrame) -> pd.DataFrame:
     it is missing where TCP started first.
     """
     found = rows[rows.start_order.ne("solo") & rows.application.notna()].copy()
-    controls = found.congestion_control.map(lambda name: CONTROLS.get(name, name), na_action="ignore")
-    found["competitor"] = found.rival_application.fillna(controls)
+    found["competitor"] = competitors(found)
     found = found[found.competitor.notna()]
     is_rival = found.start_order.eq("rival_first")
     found["incumbent_role"] = found.start_order.map({"app_first": "app", "rival_first": "rival"})
@@ -77,10 +95,9 @@ def competing(rows: pd.DataFrame) -> pd.DataFrame:
 
 def against(rows: pd.DataFrame) -> pd.Series:
     """Return who competes in each configuration, with the order of start where one competitor has several."""
-    controls = rows.congestion_control.map(lambda name: CONTROLS.get(name, name), na_action="ignore")
-    names = rows.rival_application.fillna(controls).where(rows.start_order != "solo", "no background")
+    names = competitors(rows).where(rows.start_order != "solo", "no background")
     orders = rows.start_order.groupby([rows.study_id, names]).transform("nunique")
-    return names.where(orders == 1, names + ", " + rows.start_order.map(ORDERS))
+    return names.where(orders == 1, names + ", " + rows.start_order.map(plain_name))
 
 
 def of_incumbents(rows: pd.DataFrame, study: str) -> pd.DataFrame:
@@ -92,6 +109,11 @@ def of_incumbents(rows: pd.DataFrame, study: str) -> pd.DataFrame:
     return first
 
 
+def settings(rows: pd.DataFrame) -> pd.Series:
+    """Return the setting of each row: the application, its competitor and the order of start."""
+    return rows.application + " against " + competitors(rows) + ", " + rows.start_order.map(plain_name)
+
+
 def in_order(queues: Iterable[Any]) -> list[str]:
     """Return the queues that occur: the four of the testbed in their order, then the others by size."""
     found = {str(queue) for queue in queues if isinstance(queue, str)}
@@ -100,10 +122,10 @@ def in_order(queues: Iterable[Any]) -> list[str]:
     return [queue for queue in QUEUES if queue in found] + sorted(parts_of, key=lambda name: parts_of[name])
 
 
-def pairs_in_order(rows: pd.DataFrame, columns: Sequence[str] = ("incumbent", "other")) -> list[tuple[Hashable, ...]]:
-    """Return who competes, by application, and CUBIC before other congestion controls."""
-    found = rows[list(columns)].drop_duplicates().itertuples(index=False, name=None)
-    return sorted(found, key=lambda pair: [(text != "CUBIC", str(text)) for text in pair])
+def controls_first(names: Iterable[str]) -> list[str]:
+    """Return competitors: CUBIC, the other congestion controls of TCP, and then applications."""
+    controls = ("CUBIC", "Reno", "BBRv1", "BBRv2", "BBRv3")
+    return sorted(set(names), key=lambda name: (controls.index(name) if name in controls else len(controls), name))
 
 
 def runs_of(rows: pd.DataFrame, groups: Sequence[str]) -> str:
@@ -113,140 +135,249 @@ def runs_of(rows: pd.DataFrame, groups: Sequence[str]) -> str:
     return f"n = {most}" if least == most else f"n = {least} to {most}"
 
 
-def one_legend(figure: Figure, axes: Iterable[Axes], across: int) -> None:
-    """Draw one legend below the figure, with each label once."""
-    handles = {
-        text: handle for one in axes for handle, text in zip(*one.get_legend_handles_labels(), strict=True)
-    }  # fmt: skip
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=across)
+def one_direction(rows: pd.DataFrame) -> str:
+    """Return a second line of a title: a direction that the paper draws and no row is of; nothing if none is stated."""
+    stated = set(rows.direction.dropna())
+    missing = [name for name in DIRECTIONS if stated and name not in stated]
+    return f"\n{missing[0]}: no runs" if missing else ""
 
 
 def points_and_medians(
-    axes: Axes, rows: pd.DataFrame, places: Sequence[float], label: str, marker: str, line: str = "-", **style: Any
+    axes: Axes, rows: pd.DataFrame, places: Sequence[float], label: str, line: str = "-", **style: Any
 ) -> None:
     """Draw each run's ``metric_value`` at its place on the x axis, and join the medians of the places."""
     placed = rows.assign(place=list(places)).sort_values("place")
     medians = placed.groupby("place").metric_value.median()
-    several = len(placed) > len(medians)
-    if several:
-        axes.plot(placed.place, placed.metric_value, marker, markersize=2.5, alpha=0.5, linestyle="none", **style)
-    axes.plot(medians.index, medians, line, marker=marker, label=label, **style)
+    if len(placed) > len(medians):
+        axes.plot(placed.place, placed.metric_value, **style | {"markersize": 2.5, "alpha": 0.5, "linestyle": "none"})
+    axes.plot(medians.index, medians, line, label=label, **style)
 
 
-def share_figure(rows: pd.DataFrame, title: str) -> Figure:
-    """Draw the incumbent's share of the link by the link's rate, a panel for each pair and a line for each queue.
+def rate_axis(axes: Axes, rates: Sequence[float]) -> None:
+    """Make x the rate of the link in Mbit/s, from 0 or, if the rates span more than a factor of five, logarithmic."""
+    if max(rates) > 5 * min(rates):
+        axes.set_xscale("log")
+        axes.set_xlim(min(rates) / 1.25, max(rates) * 1.25)
+        axes.minorticks_off()
+    else:
+        axes.set_xlim(0, max(rates) * (1.12 if len(rates) > 1 else 2))
+    axes.set_xticks(list(rates), [f"{rate:g}" for rate in rates])
+    axes.set_xlabel("rate of the link (Mbit/s)")
 
-    ``rows`` are those of ``of_incumbents`` with the metric link_share_ratio. Each small point is a run.
+
+def share_figure(
+    rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = (), stated_uplink: float | None = None
+) -> Figure:
+    """Draw the incumbent's share of the link by the link's rate, as IMC'21: a panel for each application and direction.
+
+    ``rows`` are those of ``of_incumbents`` behind one queue with the metric link_share_ratio; a line is a competitor,
+    a small point a run. ``stated`` are the study's own applications with whom they are ``against`` and ``stated_low``,
+    at 0.5 Mbit/s on the downlink, in a panel of their own; ``stated_uplink`` is what it states up to 2 Mbit/s uplink.
     """
     mine = rows[rows.role == rows.incumbent_role]
-    pairs = pairs_in_order(mine)
-    rates, queues = sorted(mine.bandwidth_bps.unique()), in_order(mine.queue_label)
-    across = min(len(pairs), 3)
-    down = -(-len(pairs) // across)
-    width = {1: 4.8, 2: 9.6, 3: 11.7}[across]
-    figure, grid = plt.subplots(down, across, sharey=True, squeeze=False, figsize=(width, 0.6 + 3.2 * down))
-    for one in grid.flat[len(pairs) :]:
-        one.set_axis_off()
-    for one, (incumbent, other) in zip(grid.flat, pairs, strict=False):
-        of_pair = mine[(mine.incumbent == incumbent) & (mine.other == other)]
-        for place, queue in enumerate(queues):
-            shown = of_pair[of_pair.queue_label == queue]
-            shift = 0.5 * ((place + 0.5) / len(queues) - 0.5)
-            places = [rates.index(rate) + shift for rate in shown.bandwidth_bps]
-            points_and_medians(one, shown, places, queue, "os^Dv<>P"[place % 8], color=f"C{place % 7}")
+    rates = [rate / 1e6 for rate in sorted(mine.bandwidth_bps.unique())]
+    kinds = list(mine.groupby(["incumbent", "direction"], dropna=False))
+    names = [f"against {other}" for other in controls_first(mine.other)]
+    series = looks([*names, *sorted(f"stated: {row['application']}" for row in stated)])
+    number = len(kinds) + bool(stated)
+    figure, axes = panels(number, across=min(number, 4), width=3.7 * min(number, 4), height=3.4)
+    for one, ((incumbent, direction), shown) in zip(axes, kinds, strict=False):
+        for other in controls_first(shown.other):
+            of_other = shown[shown.other == other]
+            label = f"against {other}"
+            points_and_medians(one, of_other, of_other.bandwidth_bps / 1e6, label, **series[label].line)
+        where = "" if pd.isna(direction) else f", {direction}"
+        one.set_title(f"{incumbent}{where}; {runs_of(shown, ['bandwidth_bps', 'other'])}")
+        if direction == "uplink" and stated_uplink is not None:
+            one.plot([0, 2], [stated_uplink] * 2, label="stated: Zoom and Meet, up to 2 Mbit/s uplink", **STATED)
+        rate_axis(one, rates)
+    if stated:
+        stated_shares(axes[-1], stated, series)
+    for one in axes:
         one.axhline(0.5, color="0.4", linewidth=0.8)
-        one.set_xticks(range(len(rates)), [f"{rate / 1e6:g}" for rate in rates])
-        one.set_xlim(-0.4, len(rates) - 0.6)
         one.set_ylim(0, 1)
-        one.set_xlabel("rate of the link (Mbit/s)")
-        one.set_title(f"{incumbent} (incumbent) against {other}; {runs_of(of_pair, ['bandwidth_bps', 'queue_label'])}")
-    for one in grid[:, 0]:
-        one.set_ylabel("link share of the incumbent (ratio)")
-    one_legend(figure, grid.flat, 4)
-    figure.suptitle(title)
+        one.set_ylabel("share of the incumbent (ratio)")
+    series_legend(figure)
+    figure.suptitle(title + one_direction(mine))
     return figure
 
 
-def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figure:
-    """Draw the bitrates of both sides by the link's rate, a line of panels for each pair and a column for each queue.
+def stated_shares(axes: Axes, stated: Sequence[Mapping[str, Any]], series: Mapping[str, Look]) -> None:
+    """Draw the shares that a study states of its own applications, in a column for each competitor."""
+    others = list(dict.fromkeys(str(row["against"]) for row in stated))
+    applications = sorted({str(row["application"]) for row in stated})
+    for number, application in enumerate(applications):
+        mine = [row for row in stated if row["application"] == application]
+        across = [others.index(str(row["against"])) + 0.22 * (number - (len(applications) - 1) / 2) for row in mine]
+        shares = [row["stated_low"] for row in mine]
+        label = f"stated: {application}"
+        axes.plot(across, shares, linestyle="none", fillstyle="none", label=label, **series[label].line)
+    for edge in range(len(others) - 1):
+        axes.axvline(edge + 0.5, color="0.8", linewidth=0.8)
+    axes.set_xticks(range(len(others)), others, fontsize=7)
+    axes.set_xlim(-0.5, len(others) - 0.5)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("against")
+    axes.set_title("stated of others, 0.5 Mbit/s, downlink")
 
-    ``rows`` are those of ``of_incumbents`` with the metric rate_bps, ``alone`` solo runs of applications. The solo
-    runs of an incumbent are those behind the same queue, or, where it has none, those behind any other.
+
+def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figure:
+    """Draw the bitrates of both sides by the link's rate, a panel for each incumbent and queue.
+
+    ``rows`` are those of ``of_incumbents`` with the metric rate_bps, ``alone`` solo runs of applications. Solid is the
+    incumbent, dashed its competitor in the same colour. The solo runs of an incumbent are those behind the same queue,
+    or, where it has none, those behind any other.
     """
-    pairs, queues = pairs_in_order(rows), in_order(rows.queue_label)
-    rates = sorted(rows.bandwidth_bps.unique())
-    figure, grid = plt.subplots(
-        len(pairs), len(queues), sharex=True, sharey=True, squeeze=False,
-        figsize=(max(4.8, 2.6 * len(queues)), 0.6 + 2.2 * len(pairs)),
-    )  # fmt: skip
-    for line, (incumbent, other) in zip(grid, pairs, strict=True):
-        of_pair = rows[(rows.incumbent == incumbent) & (rows.other == other)]
-        solo = alone[(alone.application == incumbent) & alone.bandwidth_bps.isin(rates)]
-        for one, queue in zip(line, queues, strict=True):
-            shown = of_pair[of_pair.queue_label == queue]
-            same = solo[solo.queue_label == queue]
-            behind = "" if len(same) else f" behind {' or '.join(in_order(solo.queue_label))}"
-            for label, chosen, line_style, style in (
-                (f"alone{behind}", same if len(same) else solo, "--", {"color": "0.55", "linewidth": 1}),
-                ("incumbent", shown[shown.role == shown.incumbent_role], "-", {"color": "C0"}),
-                ("competitor", shown[shown.role != shown.incumbent_role], "-", {"color": "C1"}),
-            ):  # fmt: skip
-                if len(chosen):
-                    in_mbits = chosen.assign(metric_value=chosen.metric_value / 1e6)
-                    marker = "x" if label.startswith("alone") else "o"
-                    points_and_medians(one, in_mbits, chosen.bandwidth_bps / 1e6, label, marker, line_style, **style)
-            if shown.empty:
-                one.text(0.5, 0.5, "no such run", transform=one.transAxes, ha="center", color="0.4")
-            one.set_title(f"{incumbent} against {other}\n{queue}", fontsize=8)
-            if len(rates) <= 4:
-                one.set_xticks([rate / 1e6 for rate in rates], [f"{rate / 1e6:g}" for rate in rates])
-                one.tick_params(axis="x", rotation=60 if len(rates) > 2 else 0)
-            one.set_xlim(0, max(rates) / 1e6 * 1.12)
-            one.set_ylim(0, max(rates) / 1e6)
-    for one in grid[:, 0]:
+    queues, rates = in_order(rows.queue_label), sorted(rows.bandwidth_bps.unique())
+    series = looks(["alone", *controls_first(rows.other)])
+    kinds = [
+        (incumbent, queue, shown)
+        for incumbent, mine in rows.groupby("incumbent")
+        for queue in queues
+        if len(shown := mine[mine.queue_label == queue])
+    ]
+    figure, axes = panels(len(kinds), across=min(4, len(queues)), width=2.9 * min(4, len(queues)), height=2.6)
+    for one, (incumbent, queue, shown) in zip(axes, kinds, strict=True):
+        solo = alone[(alone.application == incumbent) & alone.bandwidth_bps.isin(shown.bandwidth_bps)]
+        same = solo[solo.queue_label == queue]
+        lines = [("alone", same if len(same) else solo, ":", series["alone"].line | {"fillstyle": "none"})]
+        for other in controls_first(shown.other):
+            pair, look = shown[shown.other == other], series[other].line
+            lines.append((f"incumbent, against {other}", pair[pair.role == pair.incumbent_role], "-", look))
+            sent = pair[pair.role != pair.incumbent_role]
+            lines.append((f"{other}", sent, "--", look | {"fillstyle": "none"}))
+        for label, chosen, line, style in lines:
+            if len(chosen):
+                in_mbits = chosen.assign(metric_value=chosen.metric_value / 1e6)
+                points_and_medians(one, in_mbits, chosen.bandwidth_bps / 1e6, label, line, markersize=4, **style)
+        behind = "" if len(same) or solo.empty else f"\nalone behind {' or '.join(in_order(solo.queue_label))}"
+        one.set_title(f"{incumbent}, {queue}{behind}", fontsize=8)
+        one.set_ylim(0, max(rates) / 1e6 * 1.05)
         one.set_ylabel("bitrate (Mbit/s)")
-    for one in grid[-1]:
-        one.set_xlabel("rate of the link (Mbit/s)")
-    one_legend(figure, grid.flat, 4)
+        rate_axis(one, [rate / 1e6 for rate in rates])
+    series_legend(figure)
     figure.suptitle(titled(title, runs_of(rows, ["incumbent", "other", "bandwidth_bps", "queue_label"])))
     return figure
 
 
 def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
-    """Draw the received rates of both sides by second, a line of panels for each pair and order of start.
+    """Draw the received rates of both sides by second, a panel for each pair, order of start and queue.
 
-    ``rows`` are of ``rate_profile`` with one rate of the link, through ``competing``. A column is a queue. Lines are
-    medians over runs, bands quartiles where there are several.
+    ``rows`` are of ``rate_profile`` with one rate of the link, through ``competing``. Lines are medians over runs,
+    bands quartiles where there are several. The first and the last second, in which runs begin and end, are left out.
     """
-    kinds = pairs_in_order(rows, ("application", "competitor", "start_order"))
-    queues = in_order(rows.queue_label)
-    figure, grid = plt.subplots(
-        len(kinds), len(queues), sharex=True, sharey=True, squeeze=False,
-        figsize=(max(4.8, 2.6 * len(queues)), 0.6 + 2.2 * len(kinds)),
-    )  # fmt: skip
-    for line, (application, competitor, order) in zip(grid, kinds, strict=True):
-        of_kind = rows[(rows.application == application) & (rows.competitor == competitor)]
-        of_kind = of_kind[of_kind.start_order == order]
-        for one, queue in zip(line, queues, strict=True):
-            shown = of_kind[of_kind.queue_label == queue].sort_values("second")
-            for side, colour, flow in (
-                ("application", "C0", shown[shown.role == "app"]), ("competitor", "C1", shown[shown.role != "app"]),
-            ):  # fmt: skip
-                one.plot(flow.second, flow.rate_median_bps / 1e6, color=colour, label=side)
-                if len(flow) and flow.runs.max() > 1:
-                    band = (flow.second, flow.rate_q1_bps / 1e6, flow.rate_q3_bps / 1e6)
-                    one.fill_between(*band, color=colour, alpha=0.25, linewidth=0)
-            if shown.empty:
-                one.text(0.5, 0.5, "no such run", transform=one.transAxes, ha="center", color="0.4")
-            number = "" if shown.empty else f", n = {int(shown.runs.max())}"
-            one.set_title(f"{application} against {competitor}, {ORDERS[str(order)]}\n{queue}{number}", fontsize=7)
-    grid[0, 0].set_ylim(bottom=0)  # shared, and only now: it ends autoscaling
-    for one in grid[:, 0]:
+    kinds = [
+        (application, other, order, queue, shown)
+        for (application, other, order), of_kind in rows.groupby(["application", "competitor", "start_order"])
+        for queue in in_order(of_kind.queue_label)
+        if len(shown := of_kind[of_kind.queue_label == queue])
+    ]
+    series = looks(["application", "competitor"])
+    figure, axes = panels(len(kinds), across=4, width=11.6, height=2.3)
+    highest = rows.rate_median_bps.max() / 1e6
+    for one, (application, other, order, queue, shown) in zip(axes, kinds, strict=True):
+        for side, flow in (("application", shown[shown.role == "app"]), ("competitor", shown[shown.role != "app"])):
+            whole = flow[flow.second.isin(whole_seconds(list(flow.second)))].sort_values("second")
+            if whole.empty:
+                continue
+            one.plot(whole.second, whole.rate_median_bps / 1e6, color=series[side].colour, label=side)
+            if whole.runs.max() > 1:
+                band = (whole.second, whole.rate_q1_bps / 1e6, whole.rate_q3_bps / 1e6)
+                one.fill_between(*band, color=series[side].colour, alpha=0.25, linewidth=0)
+        words = f"{application} against {other}, {plain_name(order)}"
+        one.set_title(f"{words}\n{queue}, n = {int(shown.runs.max())}", fontsize=7)
+        one.set_ylim(0, highest * 1.05)
         one.set_ylabel("rate (Mbit/s)")
-    for one in grid[-1]:
         one.set_xlabel("time (s)")
-    one_legend(figure, grid.flat, 2)
+    series_legend(figure)
     figure.suptitle(title)
+    return figure
+
+
+def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = ()) -> Figure:
+    """Draw flow-rate equality behind one queue, as Figures 3, 4 and 7 of PAM'21: a panel for each direction.
+
+    ``rows`` are of ``run_metric`` of one study and queue, with ``setting``; ``stated`` the rows of
+    ``published_comparison`` that are of this queue, drawn in the panel of their direction as a band.
+    """
+    directions = by_direction(rows)
+    rates = sorted(int(rate) for rate in rows.bandwidth_bps.unique())
+    series = looks(sorted(set(rows.setting)))
+    figure, axes = panels(len(directions), across=2, width=2 * max(6.4, 2.2 * len(rates)), height=3.8)
+    for one, (direction, shown) in zip(axes, directions, strict=True):
+        runs_by_rate(one, records(shown), "flow-rate equality\n(competitor all −1 … application all 1)", series, rates)
+        one.axhline(0, color="0.4", linewidth=0.8)
+        one.set_ylim(-1.05, 1.05)
+        where = f"{direction}, " if direction else ""
+        one.set_title(f"{where}{runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
+        for row in stated:
+            if is_of_direction(row, direction):
+                band_of_stated(one, row)
+    series_legend(figure, 2)
+    figure.suptitle(title + one_direction(rows))
+    return figure
+
+
+def by_direction(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each direction, those that state none under an empty name."""
+    return [(str(direction), mine) for direction, mine in rows.groupby(rows.direction.fillna(""))]
+
+
+def is_of_direction(row: Mapping[str, Any], direction: str) -> bool:
+    """Return whether a statement is of a direction: it names this one, or none."""
+    return not any(name in row["condition"] and name != direction for name in DIRECTIONS)
+
+
+def band_of_stated(axes: Axes, row: Mapping[str, Any]) -> None:
+    """Draw what a study states of its own runs as a band, or as a line where it is one value."""
+    label = f"stated: {row['subject']}, {row['condition']}"
+    if row["stated_low"] == row["stated_high"]:
+        axes.axhline(row["stated_low"], label=label, **STATED)
+    else:
+        axes.axhspan(row["stated_low"], row["stated_high"], color="0.6", alpha=0.25, linewidth=0, label=label)
+
+
+def queue_figure(
+    rows: pd.DataFrame, title: str, label: str, stated: Mapping[str, Sequence[Mapping[str, Any]]], *, log: bool = False,
+    half_of: tuple[str, str] | None = None,
+) -> Figure:  # fmt: skip
+    """Draw a value of each run by the link's rate, as Figures 5 and 6 of PAM'21: a panel for each queue and direction.
+
+    ``rows`` are of ``run_metric`` of one study, with ``setting``; ``stated`` the rows of ``published_comparison`` of a
+    queue, by its label. ``half_of`` is a queue and one whose delay at 0.5 Mbit/s against CUBIC is
+    stated as twice of it.
+    """
+    kinds = [
+        (queue, direction, shown)
+        for queue in in_order(rows.queue_label)
+        for direction, shown in by_direction(rows[rows.queue_label == queue])
+    ]
+    rates = sorted(int(rate) for rate in rows.bandwidth_bps.unique())
+    series = looks(sorted(set(rows.setting)))
+    width = max(5.6, (0.6 + 0.1 * len(series)) * len(rates))
+    figure, axes = panels(len(kinds), across=2, width=2 * width, height=3.4)
+    low, high = rows.metric_value.min(), rows.metric_value.max()
+    for one, (queue, direction, shown) in zip(axes, kinds, strict=True):
+        runs_by_rate(one, records(shown), label, series, rates)
+        where = f", {direction}" if direction else ""
+        one.set_title(f"{queue}{where}; {runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
+        if log:
+            one.set_yscale("log")
+            one.set_ylim(low / 1.3, high * 1.3)
+            label_log_axis(one.yaxis)
+        else:
+            one.set_ylim(0, 1.05)
+        for row in stated.get(queue, ()):
+            if is_of_direction(row, direction):
+                band_of_stated(one, row)
+        if half_of and queue == half_of[0]:
+            is_stated = (rows.bandwidth_bps == 500_000) & (rows.congestion_control == "cubic")
+            baseline = rows[is_stated & (rows.queue_label == half_of[1])].metric_value
+            if len(baseline):
+                place, words = rates.index(500_000), f"stated: half of {half_of[1]}, Zoom and CUBIC, 0.5 Mbit/s"
+                one.plot([place - 0.45, place + 0.45], [baseline.median() / 2] * 2, label=words, **STATED)
+    series_legend(figure, 3)
+    figure.suptitle(title + one_direction(rows))
     return figure
 
 
@@ -256,38 +387,36 @@ def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
     ``rows`` are those of ``of_incumbents`` of ``run_metric_harm``, with harm. Points are runs, where there are several.
     """
     mine = rows[rows.role == rows.incumbent_role]
-    pairs, rates, queues = pairs_in_order(mine), sorted(mine.bandwidth_bps.unique()), in_order(mine.queue_label)
+    queues = in_order(mine.queue_label)
     metrics = [name for name in HARMS if (mine.harm_metric == name).any()]
     found = [
-        (pair, rate, shown)
-        for pair in pairs
-        for rate in rates
-        if len(shown := mine[(mine.incumbent == pair[0]) & (mine.other == pair[1]) & (mine.bandwidth_bps == rate)])
+        (incumbent, other, rate, shown)
+        for incumbent, of_incumbent in mine.groupby("incumbent")
+        for other in controls_first(of_incumbent.other)
+        for rate, shown in of_incumbent[of_incumbent.other == other].groupby("bandwidth_bps")
     ]
-    # A line for each pair where all have the same rates.
-    across = len(rates) if len(found) == len(pairs) * len(rates) and len(rates) <= 3 else 3
-    down = -(-len(found) // across)
-    size = ({1: 4.8, 2: 9.6, 3: 11.7}[across], 0.6 + 2.4 * down)
-    figure, grid = plt.subplots(down, across, sharex=True, sharey=True, squeeze=False, figsize=size)
-    for one in grid.flat[len(found) :]:
-        one.set_axis_off()
+    series = looks(queues)
+    figure, axes = panels(len(found), width=11.7, height=2.8)
     width = 0.76 / len(queues)
-    for one, ((incumbent, other), rate, shown) in zip(grid.flat, found, strict=False):
+    lowest, highest = min(mine.harm_ratio.min(), 0), max(mine.harm_ratio.max(), 0)
+    for one, (incumbent, other, rate, shown) in zip(axes, found, strict=True):
         for place, queue in enumerate(queues):
             of_queue = shown[shown.queue_label == queue]
+            if of_queue.empty:
+                continue
             shift = (place - (len(queues) - 1) / 2) * width
             of_queue = of_queue.assign(place=of_queue.harm_metric.map(metrics.index) + shift)
             medians = of_queue.groupby("place").harm_ratio.median()
-            one.bar(medians.index, medians, width * 0.9, label=queue, color=f"C{place % 7}")
+            one.bar(medians.index, medians, width * 0.9, label=queue, color=series[queue].colour)
             if len(of_queue) > len(medians):
                 one.plot(of_queue.place, of_queue.harm_ratio, ".", color="0.2", markersize=2.5)
         one.set_title(f"{incumbent} against {other}, {rate / 1e6:g} Mbit/s; {runs_of(shown, ['queue_label'])}")
         one.axhline(0, color="0.4", linewidth=0.8)
         one.set_xticks(range(len(metrics)), metrics)
-        one.tick_params(axis="x", labelbottom=True)
-    for one in grid[:, 0]:
+        one.set_xlim(-0.5, len(metrics) - 0.5)
+        one.set_ylim(lowest * 1.05, highest * 1.05 or 1)
         one.set_ylabel("harm to the incumbent (ratio)")
-    one_legend(figure, grid.flat, 4)
+    series_legend(figure)
     figure.suptitle(title)
     return figure
 

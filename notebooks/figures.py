@@ -15,40 +15,59 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from sojourn_transforms.figures import (
     DELAY_COLOURS,
+    STATED,
     STYLE,
+    Look,
     bitrate_over_capacity,
+    cell_without_value,
+    check_series,
     delay_heat_map,
+    looks,
+    pair_name,
+    plain_name,
     rates_about_competition,
     rates_under_a_programme,
     runs_and_boxes,
-    runs_in_order_of_time,
+    runs_by_rate,
+    series_legend,
     share_boxes,
     share_matrix,
     times_to_recovery,
     utilisation_boxes,
+    whole_seconds,
 )
 
 __all__ = [
     "DELAY_COLOURS",
+    "STATED",
+    "Look",
     "bitrate_over_capacity",
+    "cell_without_value",
     "delay_heat_map",
     "kept",
+    "label_log_axis",
+    "looks",
+    "pair_name",
     "panels",
+    "plain_name",
     "provenance",
     "rates_about_competition",
     "rates_under_a_programme",
     "records",
     "runs_and_boxes",
-    "runs_in_order_of_time",
+    "runs_by_rate",
+    "series_legend",
     "share_boxes",
     "share_matrix",
     "show",
     "times_to_recovery",
     "utilisation_boxes",
+    "whole_seconds",
 ]
 
 plt.style.use(STYLE)
@@ -90,6 +109,12 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def label_log_axis(axis: Axis) -> None:
+    """Write the values of a logarithmic axis as they are: powers of ten, and 2, 3 and 5 times each."""
+    axis.set_major_formatter(lambda value, _place: f"{value:g}")
+    axis.set_minor_formatter(lambda value, _place: f"{value:g}" if f"{value:e}"[0] in "235" else "")
+
+
 def panels(number: int, across: int = 3, width: float = 10.4, height: float = 3.4) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many panels, at most ``across`` in a row; places that are left are not drawn.
 
@@ -104,7 +129,11 @@ def panels(number: int, across: int = 3, width: float = 10.4, height: float = 3.
 
 
 def show(figure: Figure, name: str) -> None:
-    """Show a figure in the notebook and, when SOJOURN_FIGURES is set, write it there as ``name.png``."""
+    """Show a figure in the notebook and, when SOJOURN_FIGURES is set, write it there as ``name.png``.
+
+    Its series are checked (``check_series``): each has one look in all panels, and one handle.
+    """
+    check_series(figure)
     folder = os.environ.get("SOJOURN_FIGURES")
     if folder:
         figure.savefig(Path(folder) / f"{name}.png", metadata={"Software": None})

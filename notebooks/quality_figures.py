@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch, Rectangle
 
+from sojourn_transforms.figures import cell_without_value, looks
+
 Row = Mapping[str, Any]
 
-WITHOUT_SCORE = "white"
-CONDITION_MARKS = ("o", "s", "^", "D", "v", "P")
 YES, NO = "#2f6f9f", "#d8a13a"
 
 
@@ -32,10 +32,20 @@ def is_known(value: Any) -> bool:
     return value is not None and value == value
 
 
+def ended_loads_are_few(row: Row) -> bool:
+    """Return whether a median page load time is a lower bound: the end of each run cuts off one load, the longest ones.
+
+    ``row`` is of ``configuration_quality``. With no more loads (``items``) than runs, the middle of all loads, those
+    cut off included, may be one that was cut off.
+    """
+    return int(row["items"]) <= int(row["runs"]) + int(row["unscored_runs"])
+
+
 def quality_heat_map(
     axes: Axes, rows: Iterable[Row], classes: Iterable[Row], column: Callable[[Row], Any], line: Callable[[Row], Any],
     *, value: str = "mos_median", written: str = "{:.2f}", title: str = "median MOS",
-    columns: Sequence[Any] | None = None,
+    columns: Sequence[Any] | None = None, lines: Sequence[Any] | None = None,
+    is_lower_bound: Callable[[Row], bool] = lambda _row: False, unscored: str = "no score",
 ) -> None:  # fmt: skip
     """Draw a figure of each configuration in a grid of cells, coloured by its class.
 
@@ -49,8 +59,12 @@ def quality_heat_map(
         Rows of ``quality_class`` of that model, from which the colours are.
     column, line
         Cell of a row: columns from left to right and lines from the bottom, each in their order of first appearance.
-    columns
-        Another order of the columns; it names each of them.
+    columns, lines
+        Another order of the columns and lines; it names each of them. A cell without a row says that it has no runs.
+    is_lower_bound
+        Whether the number of a row is the least that it can be; it is written with a ≥.
+    unscored
+        What a cell says whose runs have no score.
     value, written, title
         Column of the number in each cell, how it is written, and what it is called. A MOS needs two decimals: with one,
         3.06 is written like the bound 3.1 of the class above its own.
@@ -68,21 +82,27 @@ def quality_heat_map(
             raise ValueError(f"two configurations have {key[0]!r} and {key[1]!r}; filter by rate, application or model")
         cells[key] = row
     places = list(columns) if columns is not None else list(dict.fromkeys(key[0] for key in cells))
-    lines = list(dict.fromkeys(key[1] for key in cells))
-    for (left, low), row in cells.items():
-        known = is_known(row[value])
-        colour = colours[str(row["quality_class"])] if known else WITHOUT_SCORE
-        corner = (places.index(left) - 0.5, lines.index(low) - 0.5)
-        axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", hatch=None if known else "//"))
-        text = written.format(row[value]) if known else "no score"
-        axes.text(
-            corner[0] + 0.5, corner[1] + 0.5, f"{text}\nn = {int(row['runs'])}", ha="center", va="center",
-            fontsize=8, color="black" if lightness(colour) > 0.2 else "white",
-        )  # fmt: skip
+    levels = list(lines) if lines is not None else list(dict.fromkeys(key[1] for key in cells))
+    for low, level in enumerate(levels):
+        for left, across in enumerate(places):
+            if (across, level) not in cells:
+                cell_without_value(axes, (left, low), "no runs")
+                continue
+            row = cells[across, level]
+            if not is_known(row[value]):
+                cell_without_value(axes, (left, low), f"{unscored}\nn = {int(row['runs'])}")
+                continue
+            colour = colours[str(row["quality_class"])]
+            axes.add_patch(Rectangle((left - 0.5, low - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
+            text = ("≥ " if is_lower_bound(row) else "") + written.format(row[value])
+            axes.text(
+                left, low, f"{text}\nn = {int(row['runs'])}", ha="center", va="center", fontsize=8,
+                color="black" if lightness(colour) > 0.2 else "white",
+            )  # fmt: skip
     axes.set_xticks(range(len(places)), [str(one) for one in places])
-    axes.set_yticks(range(len(lines)), [str(one) for one in lines])
+    axes.set_yticks(range(len(levels)), [str(one) for one in levels])
     axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
-    axes.set_ylim(-0.5, max(len(lines), 1) - 0.5)
+    axes.set_ylim(-0.5, max(len(levels), 1) - 0.5)
     axes.grid(visible=False)
     axes.set_title(f"{title}, n: runs")
 
@@ -112,17 +132,19 @@ def rating_points(axes: Axes, rows: Iterable[Row]) -> None:
     scales = {(float(row["scale_lowest"]), float(row["scale_highest"])) for row in known}
     if len(scales) > 1:
         raise ValueError("the ratings are on several scales; filter by scale_lowest and scale_highest")
+    series = looks(conditions)
     for number, condition in enumerate(conditions):
         mine = [row for row in known if row["condition"] == condition]
         across = [items.index(str(row["item"])) + 0.5 * ((number + 0.5) / len(conditions) - 0.5) for row in mine]
         label = f"{condition} (n = {max(int(row['subjects']) for row in mine)})"
         axes.plot(
-            across, [float(row["rating_mean"]) for row in mine], marker=CONDITION_MARKS[number % len(CONDITION_MARKS)],
-            linestyle="none", color=f"C{number}", label=label,
+            across, [float(row["rating_mean"]) for row in mine], marker=series[condition].marker,
+            linestyle="none", color=series[condition].colour, label=label,
         )  # fmt: skip
         for place, row in zip(across, mine, strict=True):
             if is_known(row["rating_lower"]):
-                axes.plot([place, place], [row["rating_lower"], row["rating_upper"]], color=f"C{number}", linewidth=1.2)
+                ends = [row["rating_lower"], row["rating_upper"]]
+                axes.plot([place, place], ends, color=series[condition].colour, linewidth=1.2)
     for lowest, highest in scales:
         axes.set_ylim(lowest - 0.2, highest + 0.2)
     axes.set_xticks(range(len(items)), items)

@@ -14,6 +14,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sojourn_transforms.figures import check_series
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -31,7 +33,8 @@ class PlantedRows:
     """The datasets that a notebook asks for, filtered as the API does by equality, lists, nulls and bounds."""
 
     def __init__(self, **datasets: list[dict[str, Any]]) -> None:
-        self.datasets = {name: pd.DataFrame(rows) for name, rows in datasets.items()}
+        stated = pd.read_csv(ROOT / "models" / "seeds" / "published_finding.csv")
+        self.datasets = {"published_comparison": stated} | {name: pd.DataFrame(rows) for name, rows in datasets.items()}
 
     def rows(self, dataset: str, order: Any = None, select: Any = None, **filters: Any) -> pd.DataFrame:
         frame = self.datasets[dataset]
@@ -49,7 +52,8 @@ class PlantedRows:
 def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str, ...] = ()) -> dict[str, Figure]:
     """Run the first cell of a notebook, those with a text of ``before``, and the one with the text of a figure.
 
-    Return the figures by name, over the planted rows instead of a service's.
+    Return the figures by name, over the planted rows instead of a service's. As where a notebook shows them, their
+    series are checked.
     """
     cells = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
     codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -59,7 +63,7 @@ def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str
     try:
         matplotlib.use("Agg")
         exec(codes[0], names)
-        names |= {"api": planted, "show": lambda drawn, name: shown.update({name: drawn})}
+        names |= {"api": planted, "show": lambda drawn, name: (check_series(drawn), shown.update({name: drawn}))}
         for text in (*before, figure):
             (code,) = (code for code in codes if text in code)
             # The figure's own cell may import what draws, and no other `show`.

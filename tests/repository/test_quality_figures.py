@@ -99,12 +99,12 @@ def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, cl
     _, axes = plt.subplots()
     figures.quality_heat_map(axes, rows, voice, lambda row: row["queue"], lambda row: row["workload"])
     assert [text.get_text() for text in axes.texts] == [
-        "4.40\nn = 7", "4.36\nn = 7", "3.20\nn = 7", "1.00\nn = 3", "no score\nn = 0",
+        "4.40\nn = 7", "4.36\nn = 7", "no runs", "3.20\nn = 7", "1.00\nn = 3", "no score\nn = 0",
     ]  # fmt: skip
-    assert [text.get_color() for text in axes.texts] == ["black", "black", "white", "white", "black"]
+    assert [text.get_color() for text in axes.texts] == ["black", "black", "0.3", "white", "white", "0.3"]
     patches = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-    assert patches[3].get_facecolor() == matplotlib.colors.to_rgba("#00224e")
-    assert patches[4].get_hatch() == "//"
+    assert patches[4].get_facecolor() == matplotlib.colors.to_rgba("#00224e")
+    assert [place for place, patch in enumerate(patches) if patch.get_hatch()] == [2, 5]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
     figures.class_legend(axes, voice)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]

@@ -10,7 +10,6 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -91,7 +90,7 @@ def test_tma23_figures_are_of_every_study_with_such_calls_on_its_own_links(capsy
     assert points(fourth["tma23-figure-04-a-later-one"]) == {0.1, 0.12, 0.14, 0.16}
     (signal, _) = fourth["tma23-figure-04-a-later-one"].axes
     assert [label.get_text() for label in signal.get_xticklabels()] == [
-        "reno\napp first\nn = 1", "reno\nTCP first\nn = 1",
+        "Reno\napp first\nn = 1", "Reno\nTCP first\nn = 1",
     ]  # fmt: skip
     said = capsys.readouterr().out
     assert "no-tcp (no call against TCP)" in said
@@ -127,18 +126,44 @@ def test_imc21_figures_have_the_application_as_incumbent() -> None:
         )
     ]  # fmt: skip
     planted = PlantedRows(run_metric=runs, study=[{"study_id": study} for study in ("vca-fairness-vm-2026", "pairs")])
-    before = ('share["against"] =',)
+    before = ('"imc21-published-shares"', 'share["against"] =')
     shares = drawn_by("imc21-competition", '"imc21-link-share"', planted, before=before)
-    assert set(shares) == {"imc21-link-share", "imc21-link-share-pairs"}
-    assert 0.42 in points(shares["imc21-link-share"])
-    assert 0.17 not in points(shares["imc21-link-share"])
-    assert 0.79 in points(shares["imc21-link-share-pairs"])
-    assert 0.21 not in points(shares["imc21-link-share-pairs"])
+    assert set(shares) - {"imc21-published-shares"} == {"imc21-link-share-codel", "imc21-link-share-pairs-codel"}
+    own, stated = shares["imc21-link-share-codel"].axes
+    assert [list(line.get_ydata()) for line in own.lines if line.get_label() == "against CUBIC"] == [[0.42]]
+    assert own.get_title(loc="left") == "rtp-cbr, downlink; n = 1"
+    assert stated.get_title(loc="left").startswith("stated of others")
+    assert "uplink: no runs" in shares["imc21-link-share-codel"].get_suptitle()
+    pairs = shares["imc21-link-share-pairs-codel"].axes[0]
+    assert [list(line.get_ydata()) for line in pairs.lines if line.get_label() == "against zoom"] == [[0.79]]
     rates = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=(*before, '"imc21-link-share"'))
     assert points(rates["imc21-bitrates"]) == {0.42, 0.49}
     lines = {line.get_label(): line.get_ydata()[0] for line in rates["imc21-bitrates-pairs"].axes[0].lines}
-    assert lines == {"incumbent": 0.79, "competitor": 0.21}
-    assert rates["imc21-bitrates-pairs"].axes[0].get_title(loc="left").startswith("meet against zoom")
+    assert lines == {"incumbent, against zoom": 0.79, "zoom": 0.21}
+    assert rates["imc21-bitrates-pairs"].axes[0].get_title(loc="left") == "meet, CoDel"
+
+
+def test_imc21_shares_are_by_the_rate_of_the_link_on_a_numeric_axis_with_the_uplink_beside() -> None:
+    run = {"study_id": "s", "exclusion_reason": None, "queue_label": "CoDel", "role": "app", "start_order": "app_first"}
+    run |= {"metric": "link_share_ratio", "application": "meet", "rival_application": None, "workload": "call"}
+    runs = [
+        run
+        | {"run_id": f"{number}", "direction": direction, "bandwidth_bps": rate, "metric_value": share, "rtt_ms": 50.0}
+        | {"congestion_control": control}
+        for number, (direction, rate, control, share) in enumerate(
+            [("downlink", 500_000, "cubic", 0.7), ("downlink", 500_000, "bbr", 0.6),
+             ("downlink", 5_000_000, "cubic", 0.4), ("uplink", 500_000, "cubic", 0.5)]
+        )
+    ]  # fmt: skip
+    planted = PlantedRows(run_metric=runs, study=[{"study_id": "s"}])
+    before = ('"imc21-published-shares"', 'share["against"] =')
+    drawn = drawn_by("imc21-competition", '"imc21-link-share"', planted, before=before)
+    down, up, _ = drawn["imc21-link-share-s-codel"].axes
+    lines = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in down.lines}
+    assert lines["against CUBIC"] == ([0.5, 5], [0.7, 0.4])
+    assert lines["against BBRv1"] == ([0.5], [0.6])
+    assert "stated: Zoom and Meet, up to 2 Mbit/s uplink" in {line.get_label() for line in up.lines}
+    assert "stated: Zoom and Meet, up to 2 Mbit/s uplink" not in lines
 
 
 def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
@@ -152,7 +177,7 @@ def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
             ("capture_before", "solo", "falls", 711_000), ("capture_after", "solo", "falls", 722_000),
             ("capture_before", "app_first", "falls", 733_000), ("capture_before", "solo", None, 744_000),
         )
-        for second, link in ((0, 1_000_000), (1, 250_000))
+        for second, link in enumerate((1_000_000, 1_000_000, 250_000, 250_000))
     ]  # fmt: skip
     reaction = row | {"rate_basis": "capture_before", "start_order": "solo", "bandwidth_programme": "falls"}
     reaction |= {"step_second": 1, "exclusion_reason": None, "from_bps": 1_000_000, "to_bps": 250_000}
@@ -178,166 +203,87 @@ def test_every_run_is_drawn_over_its_box() -> None:
     assert drawn == [*values, 1.0]
 
 
-def test_imc14_figure_4_has_buffers_ascending_workloads_from_the_bottom_and_colours_of_the_queuing_delay() -> None:
-    matplotlib.use("Agg")
-    figures = figures_module()
-    rows = [
-        {"queue_limit_packets": size, "workload": workload, "mean_ms": mean, "queuing_delay_class": name, "runs": 3}
-        for size, workload, mean, name in (
-            (256, "long-many", 2800.0, "bad"),
-            (8, "noBG", 0.4, "acceptable"),
-            (64, "noBG", 160.2, "problematic"),
-        )
-    ]
-    _, axes = plt.subplots()
-    figures.delay_heat_map(axes, rows, ["noBG", "long-many"])
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
-    assert {(text.get_text(), text.get_position()) for text in axes.texts} == {
-        ("2800", (2, 1)), ("0", (0, 0)), ("160", (1, 0)),
-    }  # fmt: skip
-    colours = {matplotlib.colors.to_hex(patch.get_facecolor()) for patch in axes.patches}
-    assert colours == set(figures.DELAY_COLOURS.values())
-    assert "n = 9 runs" in axes.get_title(loc="left")
-    with pytest.raises(ValueError, match="filter by role"):
-        figures.delay_heat_map(axes, [*rows, rows[0]], ["noBG", "long-many"])
-    plt.close("all")
+PAM21_RUN = {"exclusion_reason": None, "role": "all", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
+PAM21_RUN |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
+PAM21_RUN |= {"configuration_id": "c", "run_number": 1, "start_order": "app_first"}
 
 
-def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_runs() -> None:
-    matplotlib.use("Agg")
-    figures = figures_module()
-    rows = [
-        {"queue_limit_packets": size, "run_id": run, "utilisation_ratio": value, "exclusion_reason": reason}
-        for size, run, value, reason in (
-            (64, "a", 0.5, None), (64, "a", 0.7, None), (64, "b", 0.9, None), (8, "c", 0.1, None),
-            (8, "d", 0.9, "broke"), (None, "e", 0.9, None), (8, "c", None, None),
-        )
-    ]  # fmt: skip
-    _, axes = plt.subplots()
-    figures.utilisation_boxes(axes, rows)
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["8\n1 runs\n1 s", "64\n2 runs\n3 s"]
-    medians = sorted(float(line.get_ydata()[0]) for line in axes.lines if len(set(line.get_ydata())) == 1)
-    assert 70.0 in [round(value, 6) for value in medians]
-    plt.close("all")
+def planted_runs(runs: list[dict[str, Any]]) -> PlantedRows:
+    """Return the runs, each with an id of its own and no restart."""
+    numbered = [run | {"run_id": f"run {number}"} for number, run in enumerate(runs)]
+    starts = [{name: run[name] for name in ("study_id", "run_id")} | {"is_restart": False} for run in numbered]
+    return PlantedRows(
+        run_metric=numbered, run_application_start=[one | {"role": "app", "start_number": 1} for one in starts]
+    )
 
 
 def test_pam21_figures_5_and_6_are_of_every_study_with_each_run_and_figure_5_of_tail_drop_alone() -> None:
-    run = {"exclusion_reason": None, "role": "all", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
-    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
     runs = [
-        run
+        PAM21_RUN
         | {"study_id": study, "metric": metric, "queue_label": queue, "aqm": aqm, "start_order": order}
-        | {"metric_value": value + add}
+        | {"metric_value": value + add, "bandwidth_bps": rate}
         for study, add in (("one", 0.0), ("other", 0.5))
-        for metric, queue, aqm, order, value in (
-            ("queuing_delay_share_of_maximum_ratio", "tail-drop 8 packets", "tail-drop", "app_first", 0.25),
-            ("queuing_delay_share_of_maximum_ratio", "CoDel", "codel", "app_first", 0.01),
-            ("queuing_delay_mean_ms", "tail-drop 8 packets", "tail-drop", "app_first", 90.0),
-            ("queuing_delay_mean_ms", "CoDel", "codel", "tcp_first", 9.0),
-            ("queuing_delay_mean_ms", "CoDel", "codel", "solo", 3.0),
+        for metric, queue, aqm, order, value, rate in (
+            ("queuing_delay_share_of_maximum_ratio", "tail-drop 10 BDP", "tail-drop", "app_first", 0.25, 500_000),
+            ("queuing_delay_share_of_maximum_ratio", "CoDel", "codel", "app_first", 0.01, 500_000),
+            ("queuing_delay_mean_ms", "tail-drop 2 BDP", "tail-drop", "app_first", 90.0, 500_000),
+            ("queuing_delay_mean_ms", "tail-drop 2 BDP", "tail-drop", "app_first", 30.0, 4_000_000),
+            ("queuing_delay_mean_ms", "CoDel", "codel", "tcp_first", 9.0, 500_000),
+            ("queuing_delay_mean_ms", "CoDel", "codel", "solo", 3.0, 500_000),
         )
     ]
-    runs.append(runs[3] | {"congestion_control": None, "rival_application": "meet", "start_order": "rival_first"})
-    planted = PlantedRows(run_metric=runs)
+    rival = {"congestion_control": None, "rival_application": "meet", "start_order": "rival_first"}
+    planted = planted_runs([*runs, runs[4] | rival, runs[0] | {"direction": "uplink", "metric_value": 0.35}])
     fifth = drawn_by("pam21-zoom-form", '"pam21-figure-05"', planted)
-    assert {name: points(figure) for name, figure in fifth.items()} == {
-        "pam21-figure-05-one": {0.25}, "pam21-figure-05-other": {0.75},
-    }  # fmt: skip
+    assert set(fifth) == {"pam21-figure-05-one", "pam21-figure-05-other"}
+    assert [len(fifth[f"pam21-figure-05-{study}"].axes) for study in ("one", "other")] == [2, 1]
+    lines = [{str(line.get_label()): line for line in axes.lines} for axes in fifth["pam21-figure-05-one"].axes]
+    assert [list(of_panel["zoom against CUBIC, app first"].get_ydata()) for of_panel in lines] == [[0.25], [0.35]]
+    # The statement is of the uplink.
+    stated = [[name for name in of_panel if name.startswith("stated: queuing delay")] for of_panel in lines]
+    assert [len(names) for names in stated] == [0, 1]
     sixth = drawn_by("pam21-zoom-form", '"pam21-figure-06"', planted)
-    assert {name: points(figure) for name, figure in sixth.items()} == {
-        "pam21-figure-06-one": {9.0, 90.0}, "pam21-figure-06-other": {9.5, 90.5},
-    }  # fmt: skip
+    assert set(sixth) == {"pam21-figure-06-one", "pam21-figure-06-other"}
+    tail_drop, codel = sixth["pam21-figure-06-one"].axes
+    # Bandwidth is on the axis, also of a queue that has not all of them.
+    for axes in (tail_drop, codel):
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["0.5", "4"]
+    assert {y for line in tail_drop.lines for y in line.get_ydata() if line.get_label().startswith("zoom")} == {90, 30}
+    # Half of tail-drop with 2 BDP, at the rate that it is stated of.
+    stated = [list(line.get_ydata()) for line in codel.lines if line.get_label().startswith("stated: half")]
+    assert stated == [[45, 45]]
     (legend,) = sixth["pam21-figure-06-one"].legends
-    assert {text.get_text() for text in legend.get_texts()} == {
-        "zoom, CUBIC, app first", "zoom, CUBIC, TCP first", "zoom, meet, rival first",
+    assert {text.get_text() for text in legend.get_texts() if text.get_text().startswith("zoom")} == {
+        "zoom against CUBIC, app first", "zoom against CUBIC, TCP first", "zoom against meet, rival first",
     }  # fmt: skip
 
 
-BUFFER_RUNS = {"study_id": "s", "testbed": "access", "runs": 2, "exclusion_reason": None}
-
-
-def test_imc14_figures_have_a_map_for_each_application_with_each_direction_that_is_congested() -> None:
-    delays = [
-        BUFFER_RUNS
-        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
-        | {"queue_limit_packets": size, "mean_ms": delay, "queuing_delay_class": "acceptable", "role": "all"}
-        for application, delay in (("voice", 11.0), ("web", 22.0))
-        for direction in ("uplink", "downlink")
-        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
-        for size in (256, 8)
-    ]
-    drawn = drawn_by(
-        "imc14-buffers-and-workloads", "downlink congested", PlantedRows(configuration_queuing_delay=delays)
-    )
-    assert set(drawn) == {"imc14-figure-04-s-access-voice", "imc14-figure-04-s-access-web"}
-    for name, number in (("voice", "11"), ("web", "22")):
-        panels = drawn[f"imc14-figure-04-s-access-{name}"].axes
-        assert {text.get_text() for axes in panels for text in axes.texts} == {number}
-        # a, b and c, the uplink above the downlink; without background each has the lowest line alone.
-        assert [len(axes.texts) for axes in panels] == [2, 4, 4] * 2
-        assert all(", uplink," in axes.get_title(loc="left") for axes in panels[:3])
-
-
-def test_imc14_figures_of_quality_have_what_is_sent_above_what_is_received_and_hd_above_sd() -> None:
-    classes = [
-        {"qoe_model_id": model, "quality_class": "good", "colour": "#ffffff", "class_number": 1, "lower_bound": 4.0}
-        for model in ("g107-network", "imc14-voip", "ssim-to-mos", "psnr-to-mos")
-    ]
-    scores = [
-        BUFFER_RUNS
-        | {"application": application, "direction": direction, "workload": workload, "congested_direction": congested}
-        | {"queue_limit_packets": size, "qoe_model_id": model, "mos_median": 4.1, "score_median": 0.9}
-        | {"quality_class": "good", "interval_null_reason": None}
-        for model, application, direction in (
-            ("g107-network", "voice", "downlink"), ("g107-network", "voice", "uplink"),
-            ("imc14-voip", "voice", "downlink"), ("imc14-voip", "voice", "uplink"),
-            ("ssim-to-mos", "video-sd", "downlink"), ("ssim-to-mos", "video-hd", "downlink"),
-            ("psnr-to-mos", "video-sd", "downlink"), ("psnr-to-mos", "video-hd", "downlink"),
+def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_direction_and_what_is_stated_of_it() -> None:
+    runs = [
+        PAM21_RUN
+        | {"study_id": "s", "metric": "flow_rate_equality", "queue_label": queue, "direction": direction}
+        | {"bandwidth_bps": rate, "run_number": number, "metric_value": value}
+        for queue, direction, rate, number, value in (
+            ("FQ-CoDel", "downlink", 500_000, 2, 0.2), ("FQ-CoDel", "downlink", 500_000, 1, 0.1),
+            ("FQ-CoDel", "downlink", 4_000_000, 1, 0.3), ("FQ-CoDel", "uplink", 500_000, 1, 0.4),
+            ("CoDel", "uplink", 500_000, 1, -0.5),
         )
-        for workload, congested in (("noBG", None), ("long-many", "both"), ("long-many", "upstream"))
-        # The lowest line has not the smallest buffer, and buffers ascend all the same.
-        for size in ((64, 256) if workload == "noBG" else (256, 8, 64))
     ]  # fmt: skip
-    planted = PlantedRows(configuration_quality=scores, quality_class=classes, configuration_queuing_delay=[])
-    planted.datasets["configuration_queuing_delay"] = pd.DataFrame(
-        columns=["queue_limit_packets", "role", "runs", "testbed", "application", "congested_direction", "study_id",
-                 "direction", "workload"]
-    )  # fmt: skip
-    drawn = drawn_by("imc14-buffers-and-workloads", "of_model[model]", planted, before=("downlink congested",))
-    # Each model has a figure of its own: voice by packets and by PESQ, video by SSIM and by PSNR.
-    voice = [*drawn.pop("imc14-figure-07-08-s-access").axes, *drawn.pop("imc14-figure-07-08-pesq-s-access").axes]
-    video = [*drawn.pop("imc14-figure-09-s-access").axes, *drawn.pop("imc14-figure-09-psnr-s-access").axes]
-    assert drawn == {}
-    assert [", uplink," in axes.get_title(loc="left") for axes in voice] == [True, True, False, False] * 2
-    assert ["video-hd" in axes.get_title(loc="left") for axes in video] == [True, True, False, False] * 2
-    assert {axes.texts[0].get_text() for axes in video} == {"0.90\nn = 2", "0.9 dB\nn = 2"}
-    for axes in (*voice, *video):
-        assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "64", "256"]
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
-
-
-def test_own_calls_in_the_form_of_imc14_figure_7_say_whose_they_are_and_stand_beside_what_is_stated() -> None:
-    with (ROOT / "models/seeds/quality/qoe_class.csv").open(encoding="utf-8") as handle:
-        classes = [row | {"lower_bound": float(row["lower_bound"] or "nan")} for row in csv.DictReader(handle)]
-    with (ROOT / "models/seeds/published_finding.csv").open(encoding="utf-8") as handle:
-        findings = list(csv.DictReader(handle))
-    planted = PlantedRows(quality_class=classes, published_comparison=findings)
-    drawn = drawn_by("own-testbed", "own-imc14-figure-07", planted)
-    kept = pd.read_parquet(ROOT / "testbed/results/imc14-talk/configuration_quality.parquet")
-    (axes,) = drawn["own-imc14-figure-07"].axes
-    assert "Sojourn's testbed" in axes.get_title(loc="left")
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["8", "16", "32", "64", "128", "256"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["noBG", "long-many"]
-    mine = kept[kept.qoe_model_id == "g107-network"].sort_values("queue_limit_packets")
-    written = [
-        f"{row.mos_median:.2f}\nn = {row.runs}"
-        for workload in ("noBG", "long-many")
-        for row in mine[mine.workload == workload].itertuples()
-    ]
-    assert [text.get_text() for text in axes.texts] == written
-    # What the text of the notebook says of them.
-    assert [text.split("\n")[0] for text in written[6:8] + written[9:]] == ["3.57", "3.17", "1.00", "1.96", "1.00"]
+    # Of another study that does not state a direction, nothing is missing.
+    runs.append(runs[-1] | {"study_id": "t", "direction": None})
+    drawn = drawn_by("pam21-zoom-form", '"pam21-figure-03-04-07"', planted_runs(runs))
+    assert drawn.pop("pam21-figure-03-04-07-t-codel").get_suptitle() == "t, CoDel"
+    assert set(drawn) == {"pam21-figure-03-04-07-s-codel", "pam21-figure-03-04-07-s-fq-codel"}
+    down, up = drawn["pam21-figure-03-04-07-s-fq-codel"].axes
+    lines = [{line.get_label(): line for line in axes.lines} for axes in (down, up)]
+    assert list(lines[0]["zoom against CUBIC, app first"].get_ydata()) == [0.1, 0.2, 0.3]
+    assert list(lines[1]["zoom against CUBIC, app first"].get_ydata()) == [0.4]
+    # The statement is of FQ-CoDel on the downlink.
+    bands = [[patch.get_label() for patch in axes.patches] for axes in (down, up)]
+    assert bands == [["stated: flow-rate equality Zoom against TCP, FQ-CoDel, downlink"], []]
+    codel = drawn["pam21-figure-03-04-07-s-codel"]
+    assert [len(axes.patches) for axes in codel.axes] == [0]
+    assert codel.get_suptitle() == "s, CoDel\ndownlink: no runs"
 
 
 def test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text(shared: Path) -> None:
@@ -418,7 +364,7 @@ def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pyte
     row |= {"application": "zoom", "rival_application": "meet", "congestion_control": None, "queue_label": "CoDel"}
     seconds = [
         row
-        | {"study_id": "pairs", "bandwidth_bps": link, "role": role, "second": 0, "start_order": order}
+        | {"study_id": "pairs", "bandwidth_bps": link, "role": role, "second": second, "start_order": order}
         | {"rate_basis": basis, "rate_median_bps": rate, "rate_q1_bps": rate, "rate_q3_bps": rate}
         for link, role, order, basis, rate in (
             (1_000_000, "app", "app_first", "capture_after", 110_000),
@@ -427,11 +373,12 @@ def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pyte
             (4_000_000, "rival", "app_first", "capture_before", 430_000),
             (4_000_000, "app", "solo", "capture_after", 440_000),
         )
+        for second in (0, 1, 2)
     ]  # fmt: skip
     studies = [{"study_id": study} for study in ("pairs", "none")]
     drawn = drawn_by("pam21-zoom-form", '"pam21-rates-over-time"', PlantedRows(rate_profile=seconds, study=studies))
     (axes,) = drawn["pam21-rates-over-time-pairs"].axes
     shown = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     assert shown == {"application": [0.41], "competitor": [0.42]}
-    assert axes.get_title(loc="left") == "zoom against meet, application first\nCoDel, n = 1"
+    assert axes.get_title(loc="left") == "zoom against meet, app first\nCoDel, n = 1"
     assert "no packets of an application with a competitor: none" in capsys.readouterr().out

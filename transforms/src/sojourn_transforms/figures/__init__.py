@@ -7,6 +7,7 @@ Nothing here reads a file, a table or the API, and nothing needs a display.
 
 from sojourn_transforms.figures.competition import (
     bitrate_over_capacity,
+    pair_name,
     rates_about_competition,
     rates_under_a_programme,
     share_boxes,
@@ -22,34 +23,53 @@ from sojourn_transforms.figures.models import (
 )
 from sojourn_transforms.figures.runs import (
     DELAY_COLOURS,
+    cell_without_value,
     delay_heat_map,
     runs_and_boxes,
-    runs_in_order_of_time,
+    runs_by_rate,
     utilisation_boxes,
+)
+from sojourn_transforms.figures.series import (
+    STATED,
+    Look,
+    check_series,
+    looks,
+    plain_name,
+    series_legend,
+    whole_seconds,
 )
 from sojourn_transforms.figures.style import STYLE, new_figure
 
 __all__ = [
     "DELAY_COLOURS",
+    "STATED",
     "STYLE",
     "Curve",
     "Estimates",
+    "Look",
     "Ranges",
     "bitrate_over_capacity",
+    "cell_without_value",
+    "check_series",
     "delay_cdf",
     "delay_heat_map",
     "estimates_with_intervals",
+    "looks",
     "new_figure",
     "normal_quantiles",
     "over_time",
+    "pair_name",
+    "plain_name",
     "ranges",
     "rates_about_competition",
     "rates_under_a_programme",
     "residuals_by_fitted",
     "runs_and_boxes",
-    "runs_in_order_of_time",
+    "runs_by_rate",
+    "series_legend",
     "share_boxes",
     "share_matrix",
     "times_to_recovery",
     "utilisation_boxes",
+    "whole_seconds",
 ]

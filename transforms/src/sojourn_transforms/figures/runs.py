@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+
+from sojourn_transforms.figures.series import STATED, Look, looks
 
 DELAY_COLOURS = {"acceptable": "#9ccb86", "problematic": "#f3c766", "bad": "#e0695c"}
 """Colours of the classes of ITU-T G.114, of the queuing delay alone."""
@@ -39,40 +42,79 @@ def runs_and_boxes(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     axes.grid(visible=False, axis="x")
 
 
-def delay_heat_map(axes: Axes, rows: Iterable[Mapping[str, Any]], workloads: Sequence[str]) -> None:
+def cell_without_value(axes: Axes, place: tuple[float, float], words: str) -> None:
+    """Draw a cell of a heat map, of width and height 1 about ``place``, that has no number but a reason."""
+    corner = (place[0] - 0.5, place[1] - 0.5)
+    axes.add_patch(Rectangle(corner, 1, 1, facecolor="0.95", edgecolor="0.75", hatch="///", linewidth=0))
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+    axes.text(*place, words, ha="center", va="center", fontsize=7, color="0.3", bbox=box)
+
+
+def delay_heat_map(
+    axes: Axes, rows: Iterable[Mapping[str, Any]], workloads: Sequence[str], *, sizes: Sequence[int] | None = None,
+    stated_ms: Mapping[int, float] | None = None,
+) -> None:  # fmt: skip
     """Draw mean queuing delays by buffer and workload, as in Figure 4 of IMC'14.
 
-    ``rows`` are of ``configuration_queuing_delay``, of one direction: queue_limit_packets (x, ascending), workload (y,
-    the first of ``workloads`` at the bottom), mean_ms (the number in the cell) and queuing_delay_class (its colour: of
-    the queuing delay alone, up to 150 ms, up to 400 ms, above). n is in the title. Two rows of one cell are refused.
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    rows
+        Rows of ``configuration_queuing_delay``, of one direction: queue_limit_packets (x, ascending), workload (y, the
+        first of ``workloads`` at the bottom), mean_ms (the number in the cell) and queuing_delay_class (its colour: of
+        the queuing delay alone, up to 150 ms, up to 400 ms, above). A cell without a row says that it has no runs, and
+        one without a delay that no packet was queued.
+    sizes
+        The buffers of the axis; without it, those of the rows.
+    stated_ms
+        The maximum delay that the study states for each buffer, written below it.
+
+    Raises
+    ------
+    ValueError
+        Two rows are of one cell.
     """
     cells: dict[tuple[int, str], Mapping[str, Any]] = {}
     for row in rows:
-        if row["mean_ms"] is None or row["queue_limit_packets"] is None:
+        if row["queue_limit_packets"] is None:
             continue
         key = (int(row["queue_limit_packets"]), str(row["workload"]))
         if key in cells:
             raise ValueError(f"two configurations have {key[0]} packets and {key[1]!r}; filter by role, queue and rate")
         cells[key] = row
-    sizes = sorted({size for size, _ in cells})
-    for (size, workload), row in cells.items():
-        place = (sizes.index(size) - 0.5, workloads.index(workload) - 0.5)
-        axes.add_patch(Rectangle(place, 1, 1, facecolor=DELAY_COLOURS[row["queuing_delay_class"]], edgecolor="white"))
-        axes.text(place[0] + 0.5, place[1] + 0.5, f"{row['mean_ms']:.0f}", ha="center", va="center")
-    axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+    places = sorted({size for size, _ in cells}) if sizes is None else list(sizes)
+    for left, size in enumerate(places):
+        for low, workload in enumerate(workloads):
+            if (size, workload) not in cells:
+                cell_without_value(axes, (left, low), "no runs")
+                continue
+            row = cells[size, workload]
+            if row["mean_ms"] is None:
+                cell_without_value(axes, (left, low), "no packet")
+                continue
+            colour = DELAY_COLOURS[row["queuing_delay_class"]]
+            axes.add_patch(Rectangle((left - 0.5, low - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
+            axes.text(left, low, f"{row['mean_ms']:.0f}", ha="center", va="center")
+    stated = stated_ms or {}
+    labels = [str(size) + (f"\n{stated[size]:g}" if size in stated else "") for size in places]
+    axes.set_xticks(range(len(places)), labels)
     axes.set_yticks(range(len(workloads)), list(workloads))
-    axes.set_xlim(-0.5, max(len(sizes), 1) - 0.5)
+    axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
     axes.set_ylim(-0.5, max(len(workloads), 1) - 0.5)
-    axes.set_xlabel("buffer (packets)")
+    axes.set_xlabel("buffer (packets)" + (", below it the maximum delay as stated (ms)" if stated else ""))
     axes.grid(visible=False)
     axes.set_title(f"mean queuing delay (ms), n = {sum(int(row['runs']) for row in cells.values())} runs")
 
 
-def utilisation_boxes(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
+def utilisation_boxes(
+    axes: Axes, rows: Iterable[Mapping[str, Any]], *, sizes: Sequence[int] | None = None, stated: float | None = None
+) -> None:
     """Draw utilisation by buffer, as in Figure 5 of IMC'14, from rows of ``run_utilisation_profile``.
 
     A box is over the seconds of the runs with one queue_limit_packets; seconds are not repetitions, so the label has
-    the number of runs too. Excluded runs and seconds without utilisation are left out.
+    the number of runs too. Excluded runs and seconds without utilisation are left out. ``sizes`` are the buffers of the
+    axis, without it those of the rows; ``stated`` is a mean that a study states, in percent.
     """
     seconds: dict[int, list[float]] = {}
     runs: dict[int, set[str]] = {}
@@ -82,45 +124,90 @@ def utilisation_boxes(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
             continue
         seconds.setdefault(int(size), []).append(100 * float(value))
         runs.setdefault(int(size), set()).add(str(row["run_id"]))
-    sizes = sorted(seconds)
-    if sizes:
-        axes.boxplot([seconds[size] for size in sizes], positions=range(len(sizes)), widths=0.55)
-    labels = [f"{size}\n{len(runs[size])} runs\n{len(seconds[size])} s" for size in sizes]
-    axes.set_xticks(range(len(sizes)), labels)
+    places = sorted(seconds) if sizes is None else list(sizes)
+    if drawn := [place for place, size in enumerate(places) if size in seconds]:
+        axes.boxplot([seconds[places[place]] for place in drawn], positions=drawn, widths=0.55)
+    labels = [
+        f"{size}\nn = {len(runs[size])}\n{len(seconds[size])} s" if size in seconds else f"{size}\nno runs"
+        for size in places
+    ]
+    if stated is not None:
+        axes.axhline(stated, label="stated: mean of the workload (Table 1)", **STATED)
+    axes.set_xticks(range(len(places)), labels)
+    axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
+    axes.set_ylim(bottom=0)
     axes.set_xlabel("buffer (packets)")
     axes.set_ylabel("utilisation of each second (%)")
 
 
-def runs_in_order_of_time(axes: Axes, rows: Iterable[Mapping[str, Any]], label: str) -> None:
-    """Draw a value of each run over the run's number in order of its start, one line of points for each setting.
+def runs_by_rate(
+    axes: Axes, rows: Iterable[Mapping[str, Any]], label: str, series: Mapping[str, Look] | None = None,
+    rates: Sequence[int] | None = None,
+) -> None:  # fmt: skip
+    """Draw a value of each run in a column for each rate of the link, as Figures 3 to 7 of PAM'21.
 
-    ``rows`` are of ``run_metric``, of one metric: setting, run_number (from 1, in order of start), metric_value and
-    exclusion_reason. Two runs of one setting with one number raise ValueError. Excluded runs keep their place empty.
-    Rows with a true is_restart (``run_application_start``) have a ring: the application has started again since the run
-    before.
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    rows
+        Rows of ``run_metric``, of one metric, link and queue: setting, bandwidth_bps, run_number (from 1, in order of
+        start), metric_value, exclusion_reason and, if known, is_restart (``run_application_start``). Runs without a
+        value are left out.
+    label
+        What the value is.
+    series
+        Looks of the settings; without them, of those that the rows have.
+    rates
+        Rates of the columns in bit/s; without them, those that the rows have.
+
+    Within a column the runs of a setting are from left to right in order of time; an excluded one leaves its place
+    empty. A ring is a run before which the application had started again. The bar is the median.
+
+    Raises
+    ------
+    ValueError
+        Two runs of one setting and rate have one number.
     """
-    settings: dict[str, dict[int, float]] = {}
-    restarted: list[tuple[int, float]] = []
+    runs: dict[str, dict[int, dict[int, Mapping[str, Any]]]] = {}
     for row in rows:
-        if row["exclusion_reason"] is not None or row["metric_value"] is None:
+        if row["bandwidth_bps"] is None or row["metric_value"] is None:
             continue
-        of_setting = settings.setdefault(str(row["setting"]), {})
-        if int(row["run_number"]) in of_setting:
+        column = runs.setdefault(str(row["setting"]), {}).setdefault(int(row["bandwidth_bps"]), {})
+        if int(row["run_number"]) in column:
             raise ValueError(f"two configurations are {row['setting']!r}; filter by rate, queue or direction")
-        of_setting[int(row["run_number"])] = float(row["metric_value"])
-        if row.get("is_restart"):
-            restarted.append((int(row["run_number"]), float(row["metric_value"])))
-    for number, (name, values) in enumerate(sorted(settings.items())):
-        axes.plot(
-            sorted(values), [values[run] for run in sorted(values)], marker="osD^vP"[number % 6], markersize=4,
-            linewidth=0.6, color=f"C{number % 10}", label=f"{name}, n = {len(values)}",
-        )  # fmt: skip
+        column[int(row["run_number"])] = row
+    places = sorted({rate for of_setting in runs.values() for rate in of_setting}) if rates is None else list(rates)
+    chosen = looks(sorted(runs)) if series is None else series
+    restarted: list[tuple[float, float]] = []
+    width = 0.84 / max(len(runs), 1)
+    for number, (setting, of_setting) in enumerate(sorted(runs.items())):
+        look = chosen[setting]
+        across, values = [], []
+        for rate, column in of_setting.items():
+            left = places.index(rate) - 0.42 + number * width
+            here = []
+            for place, run in enumerate(sorted(column)):
+                if column[run]["exclusion_reason"] is not None:
+                    continue
+                across.append(left + 0.9 * width * (place + 0.5) / len(column))
+                values.append(float(column[run]["metric_value"]))
+                here.append(values[-1])
+                if column[run].get("is_restart"):
+                    restarted.append((across[-1], values[-1]))
+            if len(here) > 1:
+                axes.hlines(median(here), left, left + 0.9 * width, colors=look.colour, linewidth=1.6)
+        if across:
+            axes.plot(across, values, linestyle="none", markersize=3.5, alpha=0.8, label=setting, **look.line)
     if restarted:
         axes.plot(
-            *zip(*restarted, strict=True), linestyle="none", marker="o", markersize=10, fillstyle="none", color="0.3",
-            label=f"started again, n = {len(restarted)}",
+            *zip(*restarted, strict=True), linestyle="none", marker="o", markersize=8, fillstyle="none", color="0.3",
+            label="started again",
         )  # fmt: skip
-    last = max((run for values in settings.values() for run in values), default=1)
-    axes.set_xlim(0.5, last + 0.5)
-    axes.set_xlabel("run, in order of time")
+    for edge in range(len(places) - 1):
+        axes.axvline(edge + 0.5, color="0.8", linewidth=0.8)
+    axes.set_xticks(range(len(places)), [f"{rate / 1e6:g}" for rate in places])
+    axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("rate of the link (Mbit/s), runs in order of time")
     axes.set_ylabel(label)
