@@ -102,6 +102,27 @@ def test_what_the_api_has_no_words_for_stays(sql: str) -> None:
     assert rewrite(sql) == sql
 
 
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT COUNT(*) FROM run_harm", ["COUNT(*)"]),
+        ("SELECT aqm, COUNT(*), MEDIAN(packets) FROM run_harm GROUP BY aqm", ["aqm", "COUNT(*)", "MEDIAN(packets)"]),
+        # As SQL Lab writes a median.
+        ("SELECT PERCENTILE_CONT(packets, 0.5) FROM run_harm", ["MEDIAN(packets)"]),
+        ("SELECT aqm || '!', PERCENTILE_CONT(packets, 0.5) AS m FROM run_harm GROUP BY 1", ["aqm || '!'", "m"]),
+        ("SELECT 1 + MAX(packets), SUM(packets) FROM run_harm", ["1 + MAX(packets)", "SUM(packets)"]),
+        ('SELECT "COUNT(*)" FROM (SELECT aqm, COUNT(*) FROM run_harm GROUP BY aqm) AS q', ["COUNT(*)"]),
+    ],
+)
+def test_columns_have_the_names_that_the_sql_gives_them(contract: Contract, sql: str, names: list[str]) -> None:
+    pushed = rewrite(sql)
+    assert pushed != sql
+    with engine_of(contract).connect() as connection:
+        answer = connection.execute(text(pushed))
+        assert list(answer.keys()) == names
+        assert answer.fetchall()
+
+
 def test_a_query_within_a_query_is_pushed_down() -> None:
     sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
     sql += "GROUP BY aqm) AS q GROUP BY q.aqm"

@@ -77,7 +77,14 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 
 
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
-    """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none."""
+    """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
+
+    And have the LIMIT of a statement hold.
+    """
+    # Superset's own modules can be imported only now that it is configured.
+    from sojourn_superset.sql_lab import keep_limits
+
+    keep_limits()
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:
         blueprint, _, name = view.partition(".")

@@ -28,6 +28,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Lake
 
 from .small_captures import capture_of
+from .sql_lab_statements import STATEMENTS
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 HOSTS = {
@@ -183,7 +184,7 @@ def test_none_reaches_a_publication(built: tuple[Path, Path, bytes], tmp_path: P
 
 
 @pytest.mark.integration
-def test_none_is_served_or_kept_by_the_service_and_by_superset(
+def test_none_is_served_or_kept_by_the_service_and_by_superset_whose_sql_lab_answers_as_duckdb(
     built: tuple[Path, Path, bytes], tmp_path: Path, repository: Path, superset_python: Path
 ) -> None:
     _, var, _ = built
@@ -225,12 +226,28 @@ def test_none_is_served_or_kept_by_the_service_and_by_superset(
         finally:
             server.terminate()
             server.wait(timeout=120)
+    _compare_with_duckdb(printed, var / "snapshots")
     # Superset keeps what it was asked, and what it drew from.
     assert b"rows of connection" in printed
     with closing(sqlite3.connect(own / "superset" / "superset.db")) as database:
         assert database.execute("select count(*) from query").fetchone()[0] > 0
     assert not [form for form in _forms() if form in printed]
     assert _searched(tmp_path) > 2
+
+
+def _compare_with_duckdb(printed: bytes, snapshots: Path) -> None:
+    """Compare what SQL Lab answered with the same statements in DuckDB over the snapshot, names of columns included."""
+    (line,) = [line for line in printed.decode().splitlines() if line.startswith("answers: ")]
+    (snapshot,) = [path for path in snapshots.iterdir() if path.is_dir()]
+    answers = json.loads(line.removeprefix("answers: "))
+    with duckdb.connect() as connection:
+        for path in snapshot.glob("*.parquet"):
+            connection.execute(f"create view {path.stem} as from read_parquet('{path}')")
+        for statement, (names, rows) in zip(STATEMENTS, answers, strict=True):
+            expected = connection.sql(statement)
+            columns = [column.replace("count_star()", "count(*)").lower() for column in expected.columns]
+            assert [name.lower() for name in names] == columns, statement
+            assert [tuple(row) for row in rows] == [pytest.approx(row) for row in expected.fetchall()], statement
 
 
 def _holding(var: Path, key: str) -> list[str]:

@@ -40,7 +40,6 @@ FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Max: "max",
     exp.Sum: "sum",
     exp.Avg: "mean",
-    exp.Median: "median",
     exp.Count: "count",
 }
 PERCENTILES = {"5": "q05", "25": "q25", "75": "q75", "95": "q95"}
@@ -55,21 +54,50 @@ class _StaysError(Exception):
 def rewrite(sql: str) -> str:
     """Return the SQL with every SELECT of groups that the API can answer reading the API's groups.
 
-    SQL that does not parse, or in which nothing can be changed, is returned as it came.
+    Columns keep the names that the SQL gives them. SQL that does not parse, or in which nothing can be changed, is
+    returned as it came.
     """
     try:
         tree = parse_one(sql, dialect="sqlite")
     except SqlglotError:
         return sql
+    changed = _say_median(tree)
     ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
-    changed = False
-    for select in list(tree.find_all(exp.Select)):
+    names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]
+    for select, _ in names:
         try:
             _push(select, ctes)
         except _StaysError:
             continue
         changed = True
-    return tree.sql(dialect="sqlite") if changed else sql
+    if not changed:
+        return sql
+    for select, of_select in names:
+        select.set(
+            "expressions",
+            [
+                exp.alias_(each, name, quoted=True) if name and each.sql(dialect="sqlite") != name else each
+                for each, name in zip(select.expressions, of_select, strict=True)
+            ],
+        )
+    return tree.sql(dialect="sqlite")
+
+
+def _name(projection: exp.Expression) -> str | None:
+    """Return the name that SQLite gives a column without an alias, or None of one that says its name."""
+    return None if projection.output_name or projection.is_star else projection.sql(dialect="sqlite")
+
+
+def _say_median(tree: exp.Expression) -> bool:
+    """Call each median MEDIAN; return whether SQL Lab, which writes all SQL anew, had called one otherwise."""
+    renamed = False
+    for node in list(tree.find_all(exp.Median, exp.PercentileCont)):
+        if isinstance(node, exp.PercentileCont):
+            if node.expression.name != "0.5":
+                continue
+            renamed = True
+        node.replace(exp.Anonymous(this="MEDIAN", expressions=[node.this]))
+    return renamed
 
 
 def _push(select: exp.Select, ctes: set[str]) -> None:

@@ -1,0 +1,21 @@
+"""What SQL Lab of Superset 6.1 does otherwise than a statement says, put right."""
+
+from __future__ import annotations
+
+from superset import db
+from superset.commands.sql_lab.execute import ExecuteSqlCommand
+
+
+def keep_limits() -> None:
+    """Have the LIMIT of a statement hold.
+
+    Superset writes the smaller of the editor's limit and the statement's into one session of its database, and reads it
+    in another, which sees only what was committed: the editor's then replaces the statement's, `LIMIT 5` by 1,000.
+    """
+    set_limit = ExecuteSqlCommand._set_query_limit
+
+    def set_and_commit(command: ExecuteSqlCommand, rendered_query: str) -> None:
+        set_limit(command, rendered_query)
+        db.session.commit()
+
+    ExecuteSqlCommand._set_query_limit = set_and_commit
