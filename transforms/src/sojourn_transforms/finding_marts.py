@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sojourn_statistics.findings import Finding, mark_findings, queue_findings, study_findings
+from sojourn_statistics.findings import (
+    Finding,
+    access_findings,
+    capture_findings,
+    mark_findings,
+    queue_findings,
+    study_findings,
+    tool_findings,
+    trust_findings,
+    wild_findings,
+)
 from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, finding_table, number_table
 from sojourn_statistics.findings.queue import METRICS
 from sojourn_statistics.table_column import TableColumn
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 
 Query = Callable[[str], pa.Table]
-Rows = Sequence[Mapping[str, Any]]
 
 
 def _columns(columns: Sequence[TableColumn]) -> tuple[MartColumn, ...]:
@@ -40,19 +49,99 @@ FINDING_NUMBER = Mart(
     columns=_columns(NUMBER_COLUMNS),
 )
 
-QUESTIONS: Mapping[str, tuple[str, str, Callable[[Rows], list[Finding]]]] = {
-    "queue": ("configuration_metric", f"metric in ({', '.join(repr(name) for name in METRICS)})", queue_findings),
-    "study": ("published_comparison", "true", study_findings),
-    "marks": ("run_mark", "mark_direction = 'data'", mark_findings),
-}
-"""The mart that a question is answered from, which of its rows, and what answers it."""
 
-SOURCES = frozenset(mart for mart, _, _ in QUESTIONS.values())
+@dataclass(frozen=True)
+class _Rows:
+    """Which rows of a mart an answer needs: a select of it, as both engines read it."""
+
+    mart: str
+    where: str = "true"
+    columns: str = "*"
+    group: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The select."""
+        group = f" group by {self.group}" if self.group else ""
+        return f"select {self.columns} from {MART_LAYER}.{self.mart} where {self.where}{group}"
+
+
+def _total(column: str, name: str) -> str:
+    return f"cast(coalesce(sum({column}), 0) as bigint) as {name}"
+
+
+_STUDY = "substr(dataset, 1, 6) = 'study:'"
+_EVERYTHING = "period_kind = 'all' and access_technology = 'all'"
+
+QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] = {
+    "access": (
+        access_findings,
+        (_Rows("access_delay", "metric = 'rtt_increase' and group_kind in ('all', 'site')"),),
+    ),
+    "captures": (
+        capture_findings,
+        (
+            _Rows("capture_recording"),
+            _Rows("capture_service_delay", f"delay_kind = 'queuing_delay' and not {_STUDY}"),
+            _Rows(
+                "capture_flow",
+                f"{_STUDY} and coalesce(initiator_queuing_delay_ms, responder_queuing_delay_ms) is not null",
+                "dataset, source_hash, service, initiator_queuing_delay_ms, responder_queuing_delay_ms",
+            ),
+            _Rows("capture_rtp_stream", columns="dataset, source_hash, loss_ratio"),
+        ),
+    ),
+    "marks": (mark_findings, (_Rows("run_mark", "mark_direction = 'data'"),)),
+    "queue": (
+        queue_findings,
+        (_Rows("configuration_metric", f"metric in ({', '.join(repr(name) for name in METRICS)})"),),
+    ),
+    "study": (study_findings, (_Rows("published_comparison"),)),
+    "tools": (tool_findings, (_Rows("run_load_delay", "loaded_median_ms is not null"),)),
+    "trust": (
+        trust_findings,
+        (
+            _Rows(
+                "ingest_outcome",
+                columns=f"status, format, count(*) as sources, {_total('records_read', 'records')}, "
+                f"{_total('records_refused', 'records_refused')}",
+                group="status, format",
+            ),
+            _Rows(
+                "run",
+                columns="reconciliation_verdict, exclusion_reason is not null as is_excluded, count(*) as runs, "
+                "max(start_ns) as start_ns",
+                group="reconciliation_verdict, exclusion_reason is not null",
+            ),
+            _Rows(
+                "connection_count",
+                columns=f"served_detail, {_total('connections', 'connections')}",
+                group="served_detail",
+            ),
+            # Each sample is in both metrics, in every group and hour.
+            _Rows(
+                "access_delay",
+                "synthetic and period_kind = 'day' and group_kind = 'all' and metric = 'rtt'",
+                columns="rtt_samples",
+            ),
+        ),
+    ),
+    "wild": (
+        wild_findings,
+        (
+            _Rows("queuing_delay_share", _EVERYTHING),
+            _Rows("connection_queuing_delay_quantile", _EVERYTHING),
+        ),
+    ),
+}
+"""What answers a question, and of which rows."""
+
+SOURCES = frozenset(rows.mart for _, reads in QUESTIONS.values() for rows in reads)
 
 
 def _findings(query: Query) -> Iterator[Finding]:
-    for mart, rows, answer in QUESTIONS.values():
-        yield from answer(query(f"select * from {MART_LAYER}.{mart} where {rows}").to_pylist())
+    for answer, reads in QUESTIONS.values():
+        yield from answer(*(query(rows.statement).to_pylist() for rows in reads))
 
 
 def findings(query: Query) -> pa.Table:

@@ -11,13 +11,13 @@ import pyarrow as pa
 from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
-Verdict = Literal["best", "tied", "agrees", "mixed", "contradicts", "cannot tell", "none"]
+Verdict = Literal["best", "worst", "tied", "agrees", "mixed", "contradicts", "answered", "cannot tell", "none"]
 
 _TEXT, _REAL, _WHOLE = pa.string(), pa.float64(), pa.int64()
 
-SETTING = (
+RUN_SETTING = (
     TableColumn("study_id", _TEXT, None, "Study."),
-    TableColumn("synthetic", pa.bool_(), None, "Whether the runs were generated, not measured."),
+    TableColumn("synthetic", pa.bool_(), None, "Whether the data were generated, not measured."),
     TableColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if it changes."),
     TableColumn("rtt_ms", _REAL, "ms", "Round-trip time of the path without queuing; null if not stated."),
     TableColumn("application", _TEXT, None, "Application."),
@@ -32,6 +32,16 @@ SETTING = (
     TableColumn("ecn", _TEXT, None, "Which flows use ECN."),
     TableColumn("l4s", _TEXT, None, "Which flows use L4S."),
     TableColumn("start_order", _TEXT, None, "Which flow starts first."),
+)
+"""What a finding of runs holds for."""
+
+SETTING = (
+    *RUN_SETTING,
+    TableColumn("dataset", _TEXT, None, "Data set of connections, captures or passive RTT."),
+    TableColumn("day", pa.date32(), None, "Day of passive RTT, UTC."),
+    TableColumn("rtt_basis", _TEXT, None, "What the RTT of connections is of."),
+    TableColumn("sample_basis", _TEXT, None, "What the number of samples of connections counts."),
+    TableColumn("delay_basis", _TEXT, None, "What the delay of a tool is: tool, metric and basis of a value."),
 )
 """What a finding holds for; null where it does not apply."""
 
@@ -48,12 +58,16 @@ _NUMBER = (
 
 COLUMNS = (
     TableColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
-    TableColumn("question", _TEXT, None, "Which question is answered: queue, marks or study.", False),
+    TableColumn(
+        "question", _TEXT, None, "Which question is answered: access, captures, marks, queue, study, tools, trust or "
+        "wild.", False,
+    ),
     *SETTING,
     TableColumn(
-        "verdict", _TEXT, None, "best: one subject is; of marks by the median count, else by its interval. tied: "
-        "subjects cannot be told apart. agrees, mixed, contradicts: what was measured beside what was stated. cannot "
-        "tell: no measurement or no interval. none: there is nothing to choose from, or nothing occurred.", False,
+        "verdict", _TEXT, None, "best, worst: one subject is; of marks by the median count, else by its interval. "
+        "tied: subjects cannot be told apart. agrees, mixed, contradicts: what was measured beside what was stated, or "
+        "sources beside one another. answered: the question is how much, and the numbers say it. cannot tell: no "
+        "measurement or no interval. none: there is nothing to choose from, or nothing occurred.", False,
     ),
     TableColumn("subject", _TEXT, None, "What the verdict names, such as the queue; null without one."),
     *_NUMBER,
@@ -169,7 +183,7 @@ def number_table(findings: Iterable[Finding]) -> pa.Table:
             **_numbered(number),
             "finding_id": finding.finding_id,
             "question": finding.question,
-            "study_id": finding.setting["study_id"],
+            "study_id": finding.setting.get("study_id"),
             "place": place,
             "subject": number.subject,
         }

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
-from sojourn_statistics.findings.finding import SETTING, Finding, FindingNumber, Row, Verdict
+from sojourn_statistics.findings.finding import RUN_SETTING, Finding, FindingNumber, Row, Verdict
 from sojourn_statistics.findings.wording import congestion_control, counted, link, listed, rounded, synthetic_note
 
-_CELL = (*(column.name for column in SETTING), "queue_label", "congestion_control")
+_CELL = (*(column.name for column in RUN_SETTING), "queue_label", "congestion_control")
 _COUNTS = ("queue_log_marked_packets_max", "queue_counters_marked_packets_max", "wire_marked_packets_max")
 _NAMES = {"app": "the application", "tcp": "TCP"}
 
@@ -26,7 +26,7 @@ def mark_findings(rows: Iterable[Row]) -> list[Finding]:
             cells.setdefault(tuple(row[name] for name in _CELL), []).append(row)
     settings: dict[tuple[Any, ...], list[list[Row]]] = {}
     for key, members in cells.items():
-        settings.setdefault(key[: len(SETTING)], []).append(members)
+        settings.setdefault(key[: len(RUN_SETTING)], []).append(members)
     return [_finding(members) for members in settings.values()]
 
 
@@ -40,7 +40,7 @@ def _median_packets(cell: list[Row]) -> float | None:
 
 
 def _finding(cells: list[list[Row]]) -> Finding:
-    setting = {column.name: cells[0][0][column.name] for column in SETTING}
+    setting = {column.name: cells[0][0][column.name] for column in RUN_SETTING}
     counts = [(packets, cell) for cell in cells if (packets := _median_packets(cell)) is not None]
     in_order = sorted(counts, key=lambda each: (-each[0], _name(each[1][0])))
     verdict: Verdict

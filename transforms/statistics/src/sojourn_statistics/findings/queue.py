@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn_statistics.findings.finding import SETTING, Finding, FindingNumber, Row, Verdict
+from sojourn_statistics.findings.finding import RUN_SETTING, Finding, FindingNumber, Row, Verdict
 from sojourn_statistics.findings.wording import (
     competitors,
     congestion_control,
@@ -67,12 +67,12 @@ def queue_findings(rows: Iterable[Row]) -> list[Finding]:
     settings: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         if row["metric"] in METRICS and row["start_order"] not in (None, "solo"):
-            settings.setdefault(tuple(row[column.name] for column in SETTING), []).append(row)
+            settings.setdefault(tuple(row[column.name] for column in RUN_SETTING), []).append(row)
     return [_finding(members) for members in settings.values()]
 
 
 def _finding(rows: list[Row]) -> Finding:
-    setting = {column.name: rows[0][column.name] for column in SETTING}
+    setting = {column.name: rows[0][column.name] for column in RUN_SETTING}
     of_application = {row["metric"] for row in rows if row["role"] == "app" and row["value_median"] is not None}
     metric = next((each for each in WAITS if each in of_application), WAITS[0])
     controls = _controls_of_all(rows, metric)

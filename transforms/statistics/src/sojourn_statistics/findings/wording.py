@@ -44,6 +44,11 @@ def percent(ratio: float) -> str:
     return f"{100 * ratio:.0f} %"
 
 
+def percent_of(part: int, whole: int) -> str:
+    """Return a part of a whole in percent, with one digit behind the point."""
+    return f"{100 * part / whole:.1f} %"
+
+
 def megabits(bps: float) -> str:
     """Return a rate in bit/s as Mbit/s with three significant digits."""
     return f"{bps / 1e6:.3g} Mbit/s"
