@@ -190,6 +190,12 @@ impl Archive {
                 if CaptureReader::begins(&mut plain) {
                     return CaptureReader::new(plain).map(Ok);
                 }
+                if let Some(fault) = plain
+                    .fault()
+                    .filter(|fault| fault.kind == FaultKind::ExpandsTooFar)
+                {
+                    return Err(fault.clone());
+                }
                 Ok(Err(match Self::form_of(&mut plain) {
                     Some(_) => PacketRefusal::ArchiveInArchive,
                     None => PacketRefusal::MemberWithoutCapture,

@@ -366,3 +366,77 @@ fn damage_of_a_file_in_a_zip_archive_is_named_and_the_next_file_is_read() {
         "{fault}"
     );
 }
+
+/// A capture of one packet after another that holds as many zeros as fit.
+fn capture_of_zeros(bytes: usize) -> Vec<u8> {
+    let mut capture = TestCapture::new(1);
+    for place in 0..bytes / 60_000 {
+        capture.record(
+            1_000_000 + place as u32,
+            &tcp_frame(1 + 60_000 * place as u32, 60_000),
+        );
+    }
+    capture.content
+}
+
+#[test]
+fn a_file_that_expands_far_is_left_at_the_bound_and_named_and_the_next_one_is_read() {
+    let far = capture_of_zeros(4 << 20);
+    let twice = [
+        zipped("far.pcap.gz", &gzip(&far), Zip::Deflated),
+        zipped("one.pcap", &capture(3), Zip::Deflated),
+    ];
+    let packed = zstd::encode_all(&far[..], 1).unwrap();
+    assert!(packed.len() < 1500, "{}", packed.len());
+    let once = [
+        entry("far.pcap.zst", b'0', &packed),
+        entry("one.pcap", b'0', &capture(3)),
+    ];
+    for content in [zip(&twice), archive(&once)] {
+        let (found, refused, fault) = read(&content);
+        let fault = fault.unwrap();
+        assert_eq!((found.len(), found[1], refused), (2, 3, 0));
+        let record = (60_000 + 54 + 16) as u64;
+        let most = ALWAYS_READ_BYTES.max(MOST_EXPANSION * content.len() as u64);
+        assert!((found[0] as u64) * record <= most && found[0] > 0);
+        assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
+        assert!(
+            fault.message.starts_with("member 1 of the archive: "),
+            "{}",
+            fault.message
+        );
+        assert!(
+            fault
+                .message
+                .ends_with("unpack the archive and give its folder if they are genuine")
+        );
+    }
+}
+
+#[test]
+fn files_that_expand_far_together_are_left_at_the_bound() {
+    let far = zstd::encode_all(&capture_of_zeros(900_000)[..], 19).unwrap();
+    let packed = zipped("x.pcap.zst", &far, Zip::Stored);
+    assert!(packed.len() < 500, "{}", packed.len());
+    let (found, _, fault) = read(&zip(&vec![packed; 9]));
+    let fault = fault.unwrap();
+    assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
+    assert_eq!(
+        (found[0], found.iter().filter(|packets| **packets == 15).count()),
+        (15, 1)
+    );
+    assert!(
+        fault.message.starts_with("member 2 of the archive: "),
+        "{}",
+        fault.message
+    );
+    // What is no more than deflate can do is read, whatever it was stored in.
+    let sound = capture(30_000);
+    let stored = archive(&[entry(
+        "x.pcap.zst",
+        b'0',
+        &zstd::encode_all(&sound[..], 1).unwrap(),
+    )]);
+    assert!(sound.len() as u64 > ALWAYS_READ_BYTES);
+    assert_eq!(read(&stored), (vec![30_000], 0, None));
+}
