@@ -1,3 +1,6 @@
+{%- set five_tuple = [
+    'timed.protocol', 'timed.source_host_key', 'timed.source_port', 'timed.destination_host_key', 'timed.destination_port'
+] -%}
 with
 
 packets as (
@@ -57,6 +60,7 @@ final as (
         timed.run_id,
         timed.packet_index,
         coalesce(oriented_flows.role, 'other') as role,
+        oriented_flows.flow_number,
         timed.fate,
         timed.drop_kind,
         timed.packet_bytes,
@@ -64,6 +68,13 @@ final as (
         timed.is_marked_at_end,
         timed.ecn_codepoint_at_enqueue,
         timed.protocol,
+        timed.source_port,
+        timed.destination_port,
+        -- A hash of nulls is a number: packets that are not IP would be one flow.
+        case
+            when timed.protocol is not null
+                then {{ key_hash(five_tuple | join(', ')) }}
+        end as flow_hash,
         timed.enqueue_ns is not null as is_enqueue_seen,
         timed.enqueue_ns + timed.utc_offset_ns as enqueue_utc_ns,
         timed.departure_ns + timed.utc_offset_ns as departure_utc_ns,

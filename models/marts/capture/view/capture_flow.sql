@@ -10,6 +10,8 @@ final as (
         source_hash,
         flow_id,
         recording_name,
+        study_id,
+        run_id,
         cast(ip_version as string) as ip_version,
         protocol,
         responder_port,
