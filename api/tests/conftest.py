@@ -85,6 +85,7 @@ class Build:
             datasets.append(
                 {
                     "name": name,
+                    "subject": "made-up",
                     "description": f"All of {name}.",
                     "grain": f"one {name}",
                     "key": self.keys[name],

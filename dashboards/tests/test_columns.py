@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,10 +45,11 @@ def compiled(marts: sqlite3.Connection, sql: str) -> None:
 @pytest.fixture(scope="module")
 def marts() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
-    # Written from the models, and tested to be as they are.
-    text = (REPOSITORY / "docs" / "tables.md").read_text()
-    for name, table in re.findall(r"^### (\w+)$(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL):
-        columns = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    printed = subprocess.run(
+        [REPOSITORY / ".venv/bin/python", "-m", "sojourn_transforms.dbt.documentation", "--columns"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    for name, columns in json.loads(printed).items():
         connection.execute(f'create table if not exists "{name}" ({", ".join(columns)})')
     for served in (service.BUILD, service.REQUEST):
         connection.execute(f"create table {served.name} ({', '.join(column.name for column in served.columns)})")

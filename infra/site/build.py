@@ -1,7 +1,8 @@
 """Build the documentation site: ``python infra/site/build.py`` writes var/site, which opens from the file system.
 
-The pages are the project's Markdown files, laid out as in the repository so that their relative links hold, and three
-that are written from the code: the command line, the addresses of the API, and the gallery of figures.
+The pages are the project's Markdown files, laid out as in the repository so that their relative links hold, and those
+that are written from the code: the command line, the addresses of the API, tables by subject, and the gallery of
+figures.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ import navigation
 import offline
 import reference
 from gallery import gallery
+
+from sojourn_transforms.dbt.compilation import parsed_manifest
+from sojourn_transforms.dbt.documentation import documented_marts, index, subject_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "var" / "tools" / "zensical" / "bin" / "zensical"
@@ -48,6 +52,10 @@ def assemble(pages: Path) -> None:
                 shutil.copyfile(ROOT / target, copied)
     _write(pages / "docs" / "reference" / "command-line.md", reference.command_line())
     _write(pages / "docs" / "reference" / "api-addresses.md", reference.api_addresses())
+    marts = documented_marts(parsed_manifest(ROOT / "models"), ROOT / "models")
+    _write(pages / "docs" / "tables.md", index(marts, linked=True))
+    for subject, text in subject_pages(marts).items():
+        _write(pages / "docs" / "tables" / f"{subject}.md", text)
     _write(pages / "docs" / "gallery.md", gallery(ROOT, pages / "docs" / "figures"))
 
 

@@ -77,6 +77,7 @@ def configuration(root: Path, pages: Path) -> str:
             listed += [
                 {"Command line": "docs/reference/command-line.md"},
                 {"API addresses": "docs/reference/api-addresses.md"},
+                {"Columns": [f"docs/tables/{path.name}" for path in sorted((pages / "docs" / "tables").glob("*.md"))]},
             ]
         if title == "Explanation":
             records = sorted(path.name for path in (pages / "docs" / "decisions").glob("[0-9]*.md"))

@@ -10,6 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from sojourn_transforms.dbt.compilation import parsed_manifest
+from sojourn_transforms.dbt.documentation import LAKE, documented_marts, subject_pages
+
 from .conftest import Service
 
 pytestmark = pytest.mark.integration
@@ -21,7 +24,7 @@ NOT_OF_THE_LAKE = frozenset({"models_fingerprint"})
 
 @dataclass(frozen=True)
 class Documents:
-    """The text of the generated reference."""
+    """The text of the generated reference: its pages, those of marts before that of the lake."""
 
     reference: str
 
@@ -70,7 +73,10 @@ def differences(documents: Documents, marts: Columns, tables: Columns) -> list[s
 
 @pytest.fixture(scope="module")
 def documents(repository: Path) -> Documents:
-    return Documents((repository / "docs" / "tables.md").read_text(encoding="utf-8"))
+    project = repository / "models"
+    pages = subject_pages(documented_marts(parsed_manifest(project), project))
+    marts = "".join(text for subject, text in pages.items() if subject != LAKE)
+    return Documents(f"## Marts\n{marts}\n## Lake\n{pages[LAKE]}")
 
 
 def test_documents_name_what_a_build_publishes_and_reads(documents: Documents, service: Service) -> None:

@@ -30,7 +30,7 @@ class Mart:
     """One mart: its grain in words, the columns that identify a row, and its columns in order.
 
     ``period``: the column, ``start_date`` or ``start_month``, of a mart whose rows follow from the connections of that
-    only that day or month; None for the others.
+    only that day or month; None for the others. ``subject``: what the mart is about, the name of its folder.
     """
 
     name: str
@@ -39,11 +39,13 @@ class Mart:
     key: tuple[str, ...]
     columns: tuple[MartColumn, ...]
     period: str | None = None
+    subject: str = ""
 
     def dataset(self, rows: int, types: dict[str, str]) -> Dataset:
         """Return the mart as a snapshot's catalogue has it; ``types`` are those of the published file, by column."""
         return Dataset(
             name=self.name,
+            subject=self.subject,
             description=self.description,
             grain=self.grain,
             key=self.key,

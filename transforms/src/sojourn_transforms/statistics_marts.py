@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -52,7 +52,18 @@ _BY_NAME: Mapping[str, StatisticsMart] = {
         StatisticsMart(FINDING_NUMBER, SOURCES, finding_numbers),
     )
 }
-STATISTICS_MARTS: tuple[Mart, ...] = tuple(each.mart for each in _BY_NAME.values())
+_SUBJECTS: Mapping[str, str] = {
+    COMPARISON.name: "comparison",
+    HARM_QOE_CORRELATION.name: "quality",
+    RATING_SUMMARY.name: "rating",
+    RATING_CONTRAST.name: "rating",
+    ANSWER_SHARE.name: "rating",
+    FINDING.name: "finding",
+    FINDING_NUMBER.name: "finding",
+}
+STATISTICS_MARTS: tuple[Mart, ...] = tuple(
+    replace(each.mart, subject=_SUBJECTS[name]) for name, each in _BY_NAME.items()
+)
 
 TYPE_NAMES: dict[str, dict[str, str]] = {
     COMPARISON.name: {column.name: str(column.type) for column in comparison_table.COLUMNS},

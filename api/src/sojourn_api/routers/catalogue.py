@@ -24,6 +24,10 @@ from sojourn_api.snapshot import SnapshotStore
 router = APIRouter(prefix="/v1", tags=["catalogue"], dependencies=[Depends(require_key), Depends(refuse_parameters)])
 
 
+FIRST_ROWS = 3
+"""Rows that the entry of a dataset shows."""
+
+
 class Studies(BaseModel):
     """The studies of the build, one row each of the dataset `study`."""
 
@@ -56,9 +60,10 @@ class Datasets(BaseModel):
 
 
 class OneDataset(Dataset):
-    """A dataset, and the build it is of."""
+    """A dataset with its first rows by its key, and the build it is of."""
 
     build_id: str
+    first_rows: list[dict[str, Any]]
 
 
 _PROBLEMS = documented("unauthorized", "forbidden", "unknown-parameter", "no-snapshot")
@@ -114,13 +119,33 @@ def datasets(request: Request) -> Response:
     "/datasets/{name}",
     summary="One dataset",
     response_model=OneDataset,
-    responses=documented("unauthorized", "forbidden", "unknown-dataset", "unknown-parameter", "no-snapshot"),
+    responses=documented(
+        "unauthorized",
+        "forbidden",
+        "unknown-dataset",
+        "unknown-parameter",
+        "no-snapshot",
+        "busy",
+        "query-timeout",
+        "query-memory",
+    ),
 )
 def dataset(request: Request, name: str) -> Response:
-    """Return the catalogue entry of a dataset."""
+    """Return the catalogue entry of a dataset, with its first rows."""
     store: SnapshotStore = request.app.state.store
+    runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
         entry = snapshot.catalogue.dataset(name)
-        reading_key(request).permit(name)
-        return document(request, snapshot.build_id, lambda: {"build_id": snapshot.build_id, **entry.model_dump()})
+        key = reading_key(request)
+        key.permit(name)
+
+        def body() -> dict[str, Any]:
+            page = fetch_page(runner, snapshot, rows_relation(all_rows(entry, key)), FIRST_ROWS, None)
+            return {
+                "build_id": snapshot.build_id,
+                **entry.model_dump(),
+                "first_rows": rows_of(as_table(page.rows)),
+            }
+
+        return document(request, snapshot.build_id, body)

@@ -33,6 +33,7 @@ class Dataset(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str = Field(examples=["run_harm"])
+    subject: str = Field(default="", description="What the dataset is about", examples=["fairness"])
     description: str = ""
     grain: str = Field(examples=["one role of one run"])
     key: tuple[str, ...] = Field(examples=[["study_id", "run_id", "role", "harm_metric"]])

@@ -188,18 +188,18 @@ def _statement(
 ) -> Statement:
     node = compiled.node
     kind, config = _KINDS[str(node.resource_type)], node.config
-    given: dict[str, Any] = {"sql": compiled.sql}
+    fields: dict[str, Any] = {"sql": compiled.sql}
     if kind == "seed":
         content = (project / node.original_file_path).read_bytes()
-        given = {"sql": "", "columns": dict(config.column_types), "digest": hashlib.sha256(content).hexdigest()}
+        fields = {"sql": "", "columns": dict(config.column_types), "digest": hashlib.sha256(content).hexdigest()}
     elif kind == "model":
         if config.materialized not in _STORED:
             raise ModelError(f"{node.name} is materialized as {config.materialized}; expected {', '.join(_STORED)}")
-        given["storage"] = _STORED[config.materialized]
+        fields["storage"] = _STORED[config.materialized]
         if config.contract.enforced:
-            given["columns"] = {name: column.data_type for name, column in node.columns.items()}
+            fields["columns"] = {name: column.data_type for name, column in node.columns.items()}
         if added is not None:
-            given |= {
+            fields |= {
                 "added_sql": added.sql,
                 "outdated": config.meta.get("outdated", ""),
                 "outdated_after": config.meta.get("outdated_after", False),
@@ -208,7 +208,7 @@ def _statement(
         set_otherwise = [name for name, usual in _OF_TESTS.items() if getattr(config, name) != usual]
         if set_otherwise:
             raise ModelError(f"test {node.name} sets {', '.join(set_otherwise)}, which the runner does not know")
-        given |= {
+        fields |= {
             "only_warns": config.severity.lower() == "warn",
             "of_history": HISTORY in config.tags,
             "meta": {name: config.meta[name] for name in ("warning", "advice") if name in config.meta},
@@ -220,7 +220,7 @@ def _statement(
         path=node.original_file_path,
         after=after,
         lake_tables=lake_tables,
-        **given,
+        **fields,
     )
 
 
@@ -299,6 +299,7 @@ def marts_in(nodes: list[dict[str, Any]]) -> list[Mart]:
                 key=tuple(meta["key"]),
                 columns=tuple(columns),
                 period=meta.get("period"),
+                subject=Path(node["path"]).parts[0],
             )
         )
     return sorted(marts, key=lambda mart: mart.name)

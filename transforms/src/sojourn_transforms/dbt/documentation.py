@@ -1,12 +1,13 @@
-"""The generated reference of every table and column, docs/tables.md.
+"""The generated reference of every table and column: a list in docs/tables.md, and a page per subject for the site.
 
-It names every lake table that ``sojourn_ingest.schema`` declares, every mart that dbt's manifest has, and every mart
-that the statistics make. ``python -m sojourn_transforms.dbt.documentation`` writes it, ``--check`` only says whether
-it is current.
+They name every lake table that ``sojourn_ingest.schema`` declares, every mart that dbt's manifest has, and every mart
+that the statistics make. ``python -m sojourn_transforms.dbt.documentation`` writes docs/tables.md, ``--check`` only
+says whether it is current, and ``--columns`` prints the columns of each table as JSON.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ from sojourn_ingest.schema import TABLES
 from sojourn_transforms.catalogue import Mart
 from sojourn_transforms.dbt.compilation import mart_nodes, marts_in, parsed_manifest
 from sojourn_transforms.statistics_marts import STATISTICS_MARTS, TYPE_NAMES
+
+LAKE = "lake"
+_WHERE = """[`GET /v1/datasets/run_harm`](api.md#addresses) has the columns with their types, units and meaning, and the
+first rows. The documentation site (`make site`) has a page of columns for each subject. `sojourn sql "describe
+run_harm"` prints names and types."""
 
 
 @dataclass(frozen=True)
@@ -44,31 +50,56 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _reference(marts: list[DocumentedMart]) -> Iterator[str]:
-    yield "# Tables and columns"
-    yield ""
-    yield "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and"
-    yield "`transforms/statistics/src/sojourn_statistics/`."
-    yield ""
-    yield "## Marts"
-    yield ""
-    yield "What the API serves and the dashboards draw. A snapshot holds each as a Parquet file, or a folder of them."
-    for documented in marts:
-        mart = documented.mart
-        columns = [(c.name, documented.types[c.name], c.unit or "", c.description, "") for c in mart.columns]
-        yield from _section(mart.name, mart.description, mart.grain, mart.key, columns)
-    yield ""
-    yield "## Lake"
-    yield ""
-    yield "Facts as decoded, one Parquet file for each source and table. Only the staging models read them."
+def _by_subject(marts: list[DocumentedMart]) -> dict[str, list[DocumentedMart]]:
+    subjects: dict[str, list[DocumentedMart]] = {}
+    for documented in sorted(marts, key=lambda one: (one.mart.subject, one.mart.name)):
+        subjects.setdefault(documented.mart.subject, []).append(documented)
+    return subjects
+
+
+def index(marts: list[DocumentedMart], linked: bool) -> str:
+    """Return the page that lists every table by subject; `linked` to the page of each subject, which the site has."""
+    lines = [
+        "# Tables and columns",
+        "",
+        "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and",
+    ]
+    lines += ["`transforms/statistics/src/sojourn_statistics/`.", "", *_WHERE.splitlines(), "", "## Marts", ""]
+    lines += [
+        "What the API serves and the dashboards draw. A snapshot holds each as a Parquet file, or a folder of them."
+    ]
+    for subject, of_subject in _by_subject(marts).items():
+        title = f"[{subject}](tables/{subject}.md)" if linked else subject
+        lines += ["", f"### {title}", "", "| mart | one row |", "| --- | --- |"]
+        lines += [f"| `{one.mart.name}` | {_cell(one.mart.grain)} |" for one in of_subject]
+    title = "[Lake](tables/lake.md)" if linked else "Lake"
+    lines += [
+        "",
+        f"## {title}",
+        "",
+        "Facts as decoded, one Parquet file for each source and table. Only the staging models read them.",
+        "",
+    ]
+    lines += ["| table | one row |", "| --- | --- |"]
+    lines += [f"| `{table.name}` | {_cell(table.grain)} |" for table in TABLES.values()]
+    return "\n".join(lines) + "\n"
+
+
+def subject_pages(marts: list[DocumentedMart]) -> dict[str, str]:
+    """Return the page of each subject of marts, and that of the lake: every column with its type, unit and meaning."""
+    pages = {}
+    for subject, of_subject in _by_subject(marts).items():
+        lines = [f"# {subject}"]
+        for documented in of_subject:
+            mart = documented.mart
+            columns = [(c.name, documented.types[c.name], c.unit or "", c.description, "") for c in mart.columns]
+            lines += _section(mart.name, mart.description, mart.grain, mart.key, columns)
+        pages[subject] = "\n".join(lines) + "\n"
+    lines = ["# lake"]
     for table in TABLES.values():
-        yield from _section(
-            table.name,
-            f"Written by: {table.producer}.",
-            table.grain,
-            table.key,
-            [(c.name, str(c.type), c.unit, c.description, c.source) for c in table.columns],
-        )
+        columns = [(c.name, str(c.type), c.unit, c.description, c.source) for c in table.columns]
+        lines += _section(table.name, f"Written by: {table.producer}.", table.grain, table.key, columns)
+    return {**pages, LAKE: "\n".join(lines) + "\n"}
 
 
 def _section(
@@ -93,7 +124,7 @@ def generated(root: Path, manifest: dict[str, Any]) -> dict[Path, str]:
     """
     marts = documented_marts(manifest, root / "models")
     return {
-        root / "docs" / "tables.md": "\n".join(_reference(marts)) + "\n",
+        root / "docs" / "tables.md": index(marts, linked=False),
     }
 
 
@@ -107,9 +138,16 @@ def stale(root: Path, manifest: dict[str, Any]) -> list[Path]:
 
 
 def main() -> int:
-    """Write the generated files, or check them with ``--check``."""
+    """Write the generated files, check them with ``--check``, or print columns with ``--columns``."""
     root = Path.cwd()
     manifest = parsed_manifest(root / "models")
+    if "--columns" in sys.argv[1:]:
+        marts = documented_marts(manifest, root / "models")
+        # Where a mart has the name of a lake table, it is the one that is served.
+        columns = {table.name: [column.name for column in table.columns] for table in TABLES.values()}
+        columns |= {one.mart.name: [column.name for column in one.mart.columns] for one in marts}
+        print(json.dumps(columns))
+        return 0
     if "--check" in sys.argv[1:]:
         outdated = stale(root, manifest)
         for path in outdated:
