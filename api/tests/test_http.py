@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from sojourn_api import distribution_metrics
 from sojourn_api.app import create_app
-from sojourn_api.requests.outcomes import REPLICATES
+from sojourn_api.requests.outcomes import SCORED
 from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.settings import Settings
 from sojourn_api.share_metrics import SHARE_METRICS
@@ -63,7 +63,7 @@ def test_every_metric_of_an_address_is_listed_with_the_datasets_that_the_build_h
     names = {"run_harm", "queuing_delay_histogram"}
     for address, metrics in {
         "distributions": distribution_metrics.METRICS,
-        "outcomes": {**REPLICATES, **RUN_SCORES},
+        "outcomes": [*SCORED, *RUN_SCORES],
         "comparisons": {**METRICS, **SHARE_METRICS},
     }.items():
         listed = client.get(f"/v1/{address}").json()["metrics"]

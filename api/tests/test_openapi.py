@@ -107,6 +107,7 @@ def test_the_client_s_types_are_the_document_s_enumerations() -> None:
         (DISTRIBUTIONS, "statistic", parameters.Statistic),
         (DISTRIBUTIONS, "excluded", parameters.Excluded),
         (DISTRIBUTIONS, "bins_per_octave", parameters.BinsPerOctave),
+        (DISTRIBUTIONS, "over", parameters.ReplicationUnit),
         (DISTRIBUTIONS, "escape", parameters.Escape),
         (COMPARISONS, "metric", parameters.ComparedMetric),
         (COMPARISONS, "factor", parameters.Factor),

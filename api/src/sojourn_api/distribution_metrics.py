@@ -15,6 +15,9 @@ class Metric:
     Rows that differ in one of `always` measure differently, or of something else: they are never pooled, so these
     columns are part of every group. `datasets` hold the same counts at several grains: the one with the fewest rows
     that has all columns of a request answers it. `otherwise` is asked for columns that none of them has.
+
+    `replicates` is what intervals are over, the finest first: a unit, and the columns that tell its replicates apart.
+    Without such columns each value that is counted is a replicate.
     """
 
     name: str
@@ -24,8 +27,11 @@ class Metric:
     datasets: tuple[str, ...]
     always: tuple[str, ...]
     otherwise: tuple[str, ...] = ()
+    replicates: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
+_BY_DAY = ("day", ("start_date",))
+_BY_MONTH = ("month", ("start_month",))
 _OF_CONNECTIONS = ("dataset", "synthetic", "rtt_basis", "sample_basis")
 
 METRICS = {
@@ -38,6 +44,7 @@ METRICS = {
             "packets",
             ("queuing_delay_histogram",),
             ("delay_basis",),
+            replicates=(("run", ("study_id", "run_id")),),
         ),
         Metric(
             "connection_queuing_delay",
@@ -53,7 +60,8 @@ METRICS = {
                 "connection_queuing_delay_day_country_histogram",
             ),
             ("is_upper_bound", *_OF_CONNECTIONS),
-            ("connection_queuing_delay_as_histogram",),
+            ("connection_queuing_delay_as_histogram", "connection_queuing_delay_day_hour_histogram"),
+            (_BY_DAY, _BY_MONTH),
         ),
         Metric(
             "host_maximum_queuing_delay",
@@ -62,6 +70,8 @@ METRICS = {
             "hosts",
             ("host_maximum_queuing_delay_histogram",),
             ("is_upper_bound", *_OF_CONNECTIONS, "period_kind", "period"),
+            ("host_maximum_queuing_delay_as_histogram",),
+            replicates=(("host", ()),),
         ),
         Metric(
             "rtt",
@@ -71,6 +81,7 @@ METRICS = {
             ("rtt_histogram", "connection_rtt_histogram"),
             (*_OF_CONNECTIONS, "rtt_statistic"),
             ("connection_rtt_as_histogram",),
+            (_BY_DAY, _BY_MONTH),
         ),
         Metric(
             "capture_queuing_delay",
@@ -79,6 +90,7 @@ METRICS = {
             "connections",
             ("capture_queuing_delay_histogram",),
             ("is_upper_bound", "dataset", "leg"),
+            replicates=(_BY_DAY,),
         ),
         Metric(
             "capture_rtt",
@@ -87,9 +99,13 @@ METRICS = {
             "connections",
             ("capture_rtt_histogram",),
             ("dataset", "leg", "rtt_basis"),
+            replicates=(_BY_DAY,),
         ),
     )
 }
+
+
+REPLICATION_UNITS = tuple(dict.fromkeys(unit for metric in METRICS.values() for unit, _ in metric.replicates))
 
 
 def histogram_counts() -> dict[str, str]:

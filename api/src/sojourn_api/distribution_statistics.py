@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from sojourn_statistics.histogram import log_linear
 from sojourn_statistics.histogram.histogram_set import Groups, HistogramSet
+from sojourn_statistics.intervals.order_statistics import histogram_quantile
+from sojourn_statistics.intervals.proportions import proportion
 
 Points = dict[str, npt.NDArray[Any]]
 """The points of one or all groups by column; a name that begins with `value` is that of the metric's quantity."""
@@ -39,6 +41,29 @@ OfOne = Callable[[Bins, Arguments], Points]
 
 
 @dataclass(frozen=True)
+class Bounded:
+    """A value over replicates, with its interval at 95 % or the reason why there is none."""
+
+    replicates: int
+    value: float
+    lower: float | None
+    upper: float | None
+    null_reason: str | None
+
+
+@dataclass(frozen=True)
+class Replicable:
+    """What a statistic is over replicates: the names of its place and of its value among the points.
+
+    `of_counted` gives the values of one group's bins, in the unit of the points, where each count is a replicate.
+    """
+
+    place: str
+    value: str
+    of_counted: Callable[[Bins, Arguments, str], list[Bounded]]
+
+
+@dataclass(frozen=True)
 class Statistic:
     """One statistic of a distribution.
 
@@ -52,6 +77,7 @@ class Statistic:
     points: Callable[[Arguments], int] | None = None
     of_all: OfAll | None = None
     of_one: OfOne | None = None
+    replicable: Replicable | None = None
 
 
 def _quantile_points(histograms: HistogramSet, groups: Groups, asked: Arguments) -> tuple[Points, Totals]:
@@ -76,6 +102,35 @@ def _threshold_points(histograms: HistogramSet, groups: Groups, asked: Arguments
         "share_above_bin_lower_ratio": share.lower.ravel(),
         "share_above_bin_upper_ratio": share.upper.ravel(),
     }, totals
+
+
+def _bounded_quantiles(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]:
+    total = int(bins[1].sum())
+    bounded = []
+    for quantile in asked.quantiles:
+        if quantile in (0, 1):
+            value = float(log_linear.quantile(*bins, [quantile])[0]) / 1000
+            bounded.append(Bounded(total, value, None, None, "no interval encloses the smallest or the largest value"))
+            continue
+        estimate = histogram_quantile(*bins, quantile, unit)
+        interval = estimate.interval
+        lower, upper = (None, None) if interval is None else (interval.lower / 1000, interval.upper / 1000)
+        bounded.append(Bounded(total, estimate.value / 1000, lower, upper, estimate.interval_null_reason))
+    return bounded
+
+
+def _bounded_shares(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]:
+    share = log_linear.share_above(*bins, np.array(asked.thresholds_us, dtype=np.int64))
+    total = int(bins[1].sum())
+    bounded = []
+    for value, fewest, most in zip(share.estimate, share.lower, share.upper, strict=True):
+        # A threshold within a bin leaves open which of its values are above it: each end is of the count furthest out.
+        lower = proportion(round(float(fewest) * total), total, unit).interval
+        upper = proportion(round(float(most) * total), total, unit).interval
+        assert lower is not None
+        assert upper is not None
+        bounded.append(Bounded(total, float(value), lower.lower, upper.upper, None))
+    return bounded
 
 
 def _cdf_points(bins: Bins, asked: Arguments) -> Points:
@@ -106,6 +161,7 @@ STATISTICS = {
             parameters=("quantiles",),
             points=lambda asked: len(asked.quantiles),
             of_all=_quantile_points,
+            replicable=Replicable("quantile_ratio", "value_ms", _bounded_quantiles),
         ),
         Statistic("cdf", parameters=("bins_per_octave",), of_one=_cdf_points),
         Statistic("pdf", parameters=("bins_per_octave",), of_one=_pdf_points),
@@ -115,6 +171,7 @@ STATISTICS = {
             needed=("thresholds_ms",),
             points=lambda asked: len(asked.thresholds_us),
             of_all=_threshold_points,
+            replicable=Replicable("threshold_ms", "share_above_ratio", _bounded_shares),
         ),
     )
 }

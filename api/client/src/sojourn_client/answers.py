@@ -18,6 +18,7 @@ from sojourn_client.parameters import (
     Names,
     Numbers,
     OutcomeMetric,
+    ReplicationUnit,
     Statistic,
     Value,
     query_of,
@@ -107,6 +108,7 @@ class Answers(Generic[Frame]):
         quantiles: Numbers | None = None,
         thresholds_ms: Numbers | None = None,
         bins_per_octave: BinsPerOctave | None = None,
+        over: ReplicationUnit | None = None,
         excluded: Excluded | None = None,
         **filters: Filter,
     ) -> Frame:
@@ -125,6 +127,9 @@ class Answers(Generic[Frame]):
             In ms; needed with ``statistic="thresholds"``.
         bins_per_octave : optional
             Bins per doubling of the delay, for ``cdf`` and ``pdf``.
+        over : optional
+            Unit of replication of intervals, for ``quantiles`` and ``thresholds``: the median over the runs, days or
+            months of a group, or its hosts themselves.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
@@ -137,6 +142,7 @@ class Answers(Generic[Frame]):
             quantiles=quantiles,
             thresholds_ms=thresholds_ms,
             bins_per_octave=bins_per_octave,
+            over=over,
             excluded=excluded,
         )
         return self._convert(*self._reader.whole(f"/v1/distributions/{metric}", query))

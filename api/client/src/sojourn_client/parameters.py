@@ -39,6 +39,7 @@ OutcomeMetric = Literal[
     "iqb",
     "aim",
 ]
+ReplicationUnit = Literal["run", "day", "month", "host"]
 Statistic = Literal["quantiles", "cdf", "pdf", "thresholds"]
 BinsPerOctave = Literal[1, 2, 4, 8, 16, 32, 64]
 ComparedMetric = Literal[

@@ -31,12 +31,12 @@ def _output(point: str, metric: Metric) -> OutputColumn:
 
 
 def cells_sql(request: DistributionRequest, cells: Cells) -> str:
-    """Return one row per group: its columns (text as a dictionary), runs, studies, and the numbers of its cells."""
-    varying = [column for column in request.group if column.name not in cells.constant]
+    """Return one row per histogram: its columns (text as a dictionary), runs, studies, and the numbers of its cells."""
+    varying = [column for column in request.cells if column.name not in cells.constant]
     keys = ", ".join(column.sql for column in varying)
     grouped = [*(column.sql for column in varying), "list(cell) as members"]
     columns = [
-        c.sql if c in varying else f"(select any_value({c.sql}) from {cells.sql}) as {c.sql}" for c in request.group
+        c.sql if c in varying else f"(select any_value({c.sql}) from {cells.sql}) as {c.sql}" for c in request.cells
     ]
     if request.of_runs:
         grouped.append("count(distinct (study_id, run_id)) as runs")
@@ -55,9 +55,9 @@ def cells_sql(request: DistributionRequest, cells: Cells) -> str:
 
 
 def merged_sql(request: DistributionRequest) -> str:
-    """Return one row per group: its columns, runs, studies, and its histogram as a list."""
+    """Return one row per histogram: its columns, runs, studies, and its histogram as a list."""
     dataset, count = request.dataset.sql, identifier(request.metric.count)
-    keys = [column.sql for column in request.group]
+    keys = [column.sql for column in request.cells]
     listed = ", ".join(keys)
     merged = f"""
         with selected as (select * from {dataset} {request.selection.filters.where}),
@@ -68,7 +68,7 @@ def merged_sql(request: DistributionRequest) -> str:
         merged as (
             select {listed}, {histogram_list("bin_index", "counted")} as histogram from bins group by {listed}
         )"""
-    order = _order_by(request.group, "merged")
+    order = _order_by(request.cells, "merged")
     counted = {"runs": "count(distinct (study_id, run_id))"} if request.of_runs else {}
     if request.pooled_study is not None:
         counted["studies"] = f"count(distinct {request.pooled_study.sql})"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from sojourn_api.formats import OutputColumn
-from sojourn_api.problems import ProblemError
 from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.replicates import Row, pooled_studies, result_table, spans_of_groups, studies_between
 from sojourn_api.requests.outcomes import REFERENCE, OutcomeRequest
-from sojourn_api.requests.selection import STUDY
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.histogram import log_linear
 from sojourn_statistics.quality.delay import bufferbloat_grade
@@ -31,8 +30,6 @@ WITHHELD = "withheld"
 
 NETWORK = "asn"
 """Column of numbers of networks: one that is withheld or not known is not above 0."""
-
-Row = dict[str, Any]
 
 #: Why a group has no points of AIM, by what the histograms are of.
 _NO_AIM: Final = {
@@ -82,15 +79,16 @@ _SCORES_OF_RTT = (
 
 def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
     """Return the columns of a result."""
-    quantity, count = request.cells.metric.quantity, request.cells.metric.count
+    replicated = request.replicated
+    quantity, count = replicated.metric.quantity, replicated.metric.count
     scores = _SCORES_OF_RTT if quantity == "rtt" else (OutputColumn("bufferbloat_grade", "VARCHAR", None),)
     return (
-        *(OutputColumn(column.name, column.type, column.unit) for column in request.columns),
+        *(OutputColumn(column.name, column.type, column.unit) for column in replicated.group),
         OutputColumn("percentile", "BIGINT", None),
         OutputColumn("replication_unit", "VARCHAR", None),
         OutputColumn("replicates", "BIGINT", None),
         OutputColumn("n", "BIGINT", count),
-        *([STUDIES] if _pools_studies(request) else []),
+        *([STUDIES] if replicated.has_replicates_of_studies else []),
         OutputColumn(f"{quantity}_ms", "DOUBLE", "ms"),
         OutputColumn(f"{quantity}_lower_ms", "DOUBLE", "ms"),
         OutputColumn(f"{quantity}_upper_ms", "DOUBLE", "ms"),
@@ -104,20 +102,6 @@ def outcome_output(request: OutcomeRequest) -> tuple[OutputColumn, ...]:
     )
 
 
-def _pools_studies(request: OutcomeRequest) -> bool:
-    """Return whether replicates are of studies that a group may pool."""
-    return any(column.name == STUDY for column in request.cells.group[request.keys :])
-
-
-def _spans(keys: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int]]:
-    """Yield first and end of each run of equal keys; equal keys are neighbours."""
-    first = 0
-    for place in range(1, len(keys) + 1):
-        if place == len(keys) or keys[place] != keys[first]:
-            yield first, place
-            first = place
-
-
 def fetch_outcomes(
     runner: QueryRunner, snapshot: Snapshot, request: OutcomeRequest, max_rows: int
 ) -> tuple[pa.Table, tuple[OutputColumn, ...]]:
@@ -128,35 +112,29 @@ def fetch_outcomes(
     ProblemError
         422, when there are more than `max_rows` rows.
     """
-    cells = request.cells
-    table, histograms, groups = grouped_histograms(runner, snapshot, cells)
-    quantiles = cells.arguments.quantiles
+    replicated = request.replicated
+    table, histograms, groups = grouped_histograms(runner, snapshot, replicated)
+    quantiles = replicated.arguments.quantiles
     bins, totals = histograms.quantile_bins(groups, quantiles)
     values = log_linear.representative_us(bins) / 1000
-    names = [column.name for column in request.columns]
-    columns = [table.column(name).to_pylist() for name in names]
-    keys = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-    spans = list(_spans(keys))
-    if len(spans) * len(request.percentiles) > max_rows:
-        detail = f"The result has more than {max_rows} rows. Filter more or group by fewer columns."
-        raise ProblemError("result-too-large", detail, maximum=max_rows)
-
-    studies = table.column(STUDY).to_pylist() if _pools_studies(request) else None
+    names = [column.name for column in replicated.group]
+    spans = spans_of_groups(table, names, len(request.percentiles), max_rows)
+    studies = pooled_studies(table, replicated)
     rows: list[Row] = []
     ranks: dict[int, dict[int, int | None]] = {}
     for place, quantile in enumerate(quantiles):
         percentile = round(quantile * 100)
-        found = [replicated_median(values[first:end, place].tolist(), request.replication_unit) for first, end in spans]
-        ranks[percentile] = _ranks(request, [keys[first] for first, _ in spans], found)
+        found = [replicated_median(values[slice(*span), place].tolist(), request.replication_unit) for _, span in spans]
+        ranks[percentile] = _ranks(request, [key for key, _ in spans], found)
         if percentile in request.percentiles:
             rows += [
                 {
                     "place": number,
-                    **_row(request, dict(zip(names, keys[first], strict=True)), percentile, one),
-                    "n": int(totals[first:end].sum()),
-                    STUDIES.name: None if studies is None else len({*studies[first:end]} - {None}),
+                    **_row(request, key, percentile, one),
+                    "n": int(totals[slice(*span)].sum()),
+                    STUDIES.name: studies_between(studies, span),
                 }
-                for number, ((first, end), one) in enumerate(zip(spans, found, strict=True))
+                for number, ((key, span), one) in enumerate(zip(spans, found, strict=True))
             ]
     for row in rows:
         own, reference = ranks[row["percentile"]][row["place"]], ranks[int(REFERENCE)][row["place"]]
@@ -167,27 +145,11 @@ def fetch_outcomes(
         }
     rows.sort(key=lambda row: (row["place"], request.percentiles.index(row["percentile"])))
     output = outcome_output(request)
-    arrays = [
-        pa.array(
-            [row[column.name] for row in rows],
-            plain_type(table, column.name) if column.name in names else TYPES[column.type],
-        )
-        for column in output
-    ]
-    return pa.table(arrays, names=[column.name for column in output]), output
-
-
-TYPES = {"BIGINT": pa.int64(), "VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
-
-
-def plain_type(table: pa.Table, name: str) -> pa.DataType:
-    """Return the type of a column without its dictionary."""
-    type_ = table.schema.field(name).type
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
+    return result_table(table, names, rows, output), output
 
 
 def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMedian) -> Row:
-    quantity = request.cells.metric.quantity
+    quantity = request.replicated.metric.quantity
     return {
         **key,
         "percentile": percentile,
@@ -197,26 +159,22 @@ def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMe
         f"{quantity}_lower_ms": found.lower,
         f"{quantity}_upper_ms": found.upper,
         **(_of_rtt(found, key.get("rtt_statistic")) if quantity == "rtt" else _grade(found)),
-        "aim_null_reason": _NO_AIM[_AIM_OF.get(request.cells.metric.name, "connections")],
+        "aim_null_reason": _NO_AIM[_AIM_OF.get(request.replicated.metric.name, "connections")],
         "level_ratio": None if found.lower is None else LEVEL,
         "interval_null_reason": found.null_reason,
     }
 
 
-def _ranks(
-    request: OutcomeRequest, keys: Sequence[tuple[object, ...]], found: Sequence[ReplicatedMedian]
-) -> dict[int, int | None]:
+def _ranks(request: OutcomeRequest, keys: Sequence[Row], found: Sequence[ReplicatedMedian]) -> dict[int, int | None]:
     """Return the rank of each group among those of the same basis, the smallest value first."""
     by_basis: dict[tuple[object, ...], list[int]] = {}
-    places = [number for number, column in enumerate(request.columns) if column.name in request.cells.metric.always]
     for number, key in enumerate(keys):
-        by_basis.setdefault(tuple(key[place] for place in places), []).append(number)
+        by_basis.setdefault(tuple(key[name] for name in request.replicated.metric.always), []).append(number)
     ranks: dict[int, int | None] = {}
-    networks = [number for number, column in enumerate(request.columns) if column.name == NETWORK]
     for numbers in by_basis.values():
         known = [
             None
-            if WITHHELD in keys[number] or any(_is_unknown(keys[number][place]) for place in networks)
+            if WITHHELD in keys[number].values() or (NETWORK in keys[number] and _is_unknown(keys[number][NETWORK]))
             else found[number].median
             for number in numbers
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from sojourn_api.formats import OutputColumn
 from sojourn_api.problems import ProblemError
 from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.execution import QueryRunner
-from sojourn_api.queries.outcomes import TYPES, plain_type
+from sojourn_api.queries.replicates import Row, result_table
 from sojourn_api.requests.outcomes import REFERENCE
 from sojourn_api.requests.rows import pooled_study
 from sojourn_api.requests.run_outcomes import RunOutcomeRequest
@@ -21,7 +21,6 @@ from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.quality.replicated_groups import competition_ranks, replicated_median
 from sojourn_statistics.samples.estimate import LEVEL
 
-Row = dict[str, Any]
 UNIT: Final = "run"
 NO_RUN: Final = "no run has a score that counts"
 
@@ -100,14 +99,7 @@ def fetch_run_outcomes(
     _rank(request, rows, names)
     shown = [row for row in rows if request.percentiles is None or row["percentile"] in request.percentiles]
     output = run_outcome_output(request)
-    arrays = [
-        pa.array(
-            [row[column.name] for row in shown],
-            plain_type(table, column.name) if column.name in names else TYPES[column.type],
-        )
-        for column in output
-    ]
-    return pa.table(arrays, names=[column.name for column in output]), output
+    return result_table(table, names, shown, output), output
 
 
 def _row(request: RunOutcomeRequest, found: Row, names: Sequence[str]) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sojourn_api.catalogue import Catalogue, Column, Dataset
-from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS, METRICS, Metric
+from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS, METRICS, REPLICATION_UNITS, Metric
 from sojourn_api.distribution_statistics import (
     DEFAULT_QUANTILES,
     DEFAULT_STATISTIC,
@@ -49,6 +50,23 @@ class DistributionParameters(DataParameters):
     bins_per_octave: Annotated[Text, OneOf(BINS_PER_OCTAVE)] = Field(
         default=None, description="Bins per doubling of the delay, for `cdf` and `pdf`; 64 without it."
     )
+    over: Annotated[Text, OneOf(REPLICATION_UNITS)] = Field(
+        default=None,
+        description="Unit of replication of intervals, with `quantiles` and `thresholds`: the median over the runs, "
+        "days or months of a group; or the hosts themselves.",
+    )
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What intervals are over: a unit, and the columns beside those of the group that tell its replicates apart.
+
+    If `is_counted`, each value of a histogram is a replicate, and there are no such columns.
+    """
+
+    unit: str
+    columns: tuple[Column, ...]
+    is_counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,12 @@ class DistributionRequest:
     group: tuple[Column, ...]
     statistic: Statistic
     arguments: Arguments
+    over: Replication | None = None
+
+    @property
+    def cells(self) -> tuple[Column, ...]:
+        """The columns that tell histograms apart: those of the group and of its replicates."""
+        return self.group if self.over is None else (*self.group, *self.over.columns)
 
     @property
     def of_runs(self) -> bool:
@@ -69,8 +93,13 @@ class DistributionRequest:
 
     @property
     def pooled_study(self) -> Column | None:
-        """The column of the study, of which each group counts the values, or None where no group pools studies."""
-        return pooled_study(self.group, self.dataset)
+        """The column of the study, of which each histogram counts the values, or None where none pools studies."""
+        return pooled_study(self.cells, self.dataset)
+
+    @property
+    def has_replicates_of_studies(self) -> bool:
+        """Whether replicates are of studies that a group may pool."""
+        return self.over is not None and any(column.name == STUDY for column in self.over.columns)
 
 
 def dimensions(dataset: Dataset) -> dict[str, Column]:
@@ -92,6 +121,49 @@ def dataset_for(metric: Metric, catalogue: Catalogue, filters: tuple[str, ...], 
         if all(name in columns for name in group) and all(split_name(name, columns) for name in filters):
             return candidate
     return first
+
+
+def replicated_dataset(
+    metric: Metric,
+    catalogue: Catalogue,
+    filters: tuple[str, ...],
+    group: tuple[str, ...],
+    units: Sequence[tuple[str, tuple[str, ...]]],
+) -> tuple[Dataset, str, tuple[str, ...]]:
+    """Return the dataset with the columns of a request by the first unit that one has, the unit and its columns.
+
+    Without any such dataset it is that of the request without replicates, and the unit is the last.
+    """
+    for unit, replicate in units:
+        needed = (*group, *(column for column in replicate if column not in group))
+        dataset = dataset_for(metric, catalogue, filters, needed)
+        columns = dimensions(dataset)
+        if all(name in columns for name in needed) and all(split_name(name, columns) for name in filters):
+            return dataset, unit, replicate
+    return dataset_for(metric, catalogue, filters, group), unit, replicate
+
+
+def replication(
+    dataset: Dataset, group: tuple[Column, ...], unit: str, replicate: tuple[str, ...], parameter: str
+) -> Replication:
+    """Return the replication of a group by a unit; raises ProblemError for `parameter` where the dataset has none."""
+    columns = dimensions(dataset)
+    missing = [one for one in replicate if one not in columns]
+    if missing:
+        raise invalid_parameter(parameter, f"no dataset has these columns by {unit}", missing=missing)
+    return Replication(unit, tuple(columns[one] for one in replicate if columns[one] not in group), not replicate)
+
+
+def _units(metric: Metric, over: str, statistic: Statistic) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the unit of ``over=run`` with its columns; raises ProblemError where the metric has no such replicates."""
+    if statistic.replicable is None:
+        replicable = " and ".join(one.name for one in STATISTICS.values() if one.replicable)
+        raise invalid_parameter("over", f"applies to statistic={replicable} only")
+    units = tuple(one for one in metric.replicates if one[0] == over)
+    if not units:
+        allowed = [unit for unit, _ in metric.replicates]
+        raise invalid_parameter("over", f"{metric.name} has intervals over {' or '.join(allowed)}", allowed=allowed)
+    return units
 
 
 def _decimals(name: str, text: str | None, wanted: str, highest: Decimal) -> tuple[Decimal, ...] | None:
@@ -145,13 +217,19 @@ def distribution_request(
     names = parameters.names()
     asked.refuse_repeated(names)
     wanted = comma_list("group", parameters.group) or ()
-    filters = tuple(name for name, _ in asked.items if name not in names)
-    dataset = dataset_for(metric, catalogue, (*filters, *([] if asked.key.studies is None else [STUDY])), wanted)
+    studies = [] if asked.key.studies is None else [STUDY]
+    filters = (*(name for name, _ in asked.items if name not in names), *studies)
+    statistic, arguments = _statistic(parameters)
+    if parameters.over is None:
+        dataset = dataset_for(metric, catalogue, filters, wanted)
+    else:
+        units = _units(metric, parameters.over, statistic)
+        dataset, unit, replicate = replicated_dataset(metric, catalogue, filters, wanted, units)
     asked.key.permit(dataset.name)
     columns = dimensions(dataset)
     selection = select(asked, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = (dataset.by_name[name] for name in metric.always)
     group = (*group, *(column for column in always if column not in group))
-    statistic, arguments = _statistic(parameters)
-    return DistributionRequest(metric, dataset, selection, group, statistic, arguments)
+    over = None if parameters.over is None else replication(dataset, group, unit, replicate, "over")
+    return DistributionRequest(metric, dataset, selection, group, statistic, arguments, over)

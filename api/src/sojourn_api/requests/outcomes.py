@@ -7,11 +7,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from sojourn_api.catalogue import Catalogue, Column
+from sojourn_api.catalogue import Catalogue
 from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.distribution_statistics import DEFAULT_STATISTIC, STATISTICS, Arguments
 from sojourn_api.problems import invalid_parameter, quoted
-from sojourn_api.requests.distributions import DistributionRequest, dataset_for, dimensions
+from sojourn_api.requests.distributions import DistributionRequest, dimensions, replicated_dataset, replication
 from sojourn_api.requests.query_string import Asked, MetricName, comma_list
 from sojourn_api.requests.rows import group_columns
 from sojourn_api.requests.run_scores import RUN_SCORES
@@ -22,15 +22,10 @@ REFERENCE: Final = "95"
 """The percentile whose ranks those of the others are compared with."""
 MOST_PERCENTILES: Final = 20
 
-#: What is repeated, by metric: a unit and the columns that tell its replicates apart, the finest first.
-REPLICATES: Final = {
-    "queuing_delay": (("run", ("study_id", "run_id")),),
-    "connection_queuing_delay": (("day", ("start_date",)), ("month", ("start_month",))),
-    "rtt": (("day", ("start_date",)), ("month", ("start_month",))),
-    "capture_queuing_delay": (("day", ("start_date",)),),
-}
+SCORED: Final = ("queuing_delay", "connection_queuing_delay", "rtt", "capture_queuing_delay")
+"""The metrics of distributions whose medians over replicates have scores."""
 
-OutcomeMetric = Annotated[str, MetricName((*REPLICATES, *RUN_SCORES))]
+OutcomeMetric = Annotated[str, MetricName((*SCORED, *RUN_SCORES))]
 
 
 class OutcomeParameters(DataParameters):
@@ -48,21 +43,11 @@ class OutcomeParameters(DataParameters):
 
 @dataclass(frozen=True)
 class OutcomeRequest:
-    """Scores of groups: `cells` is the request for the distribution of each replicate of each group.
+    """Scores of groups: `replicated` is the request for the distribution of each replicate of each group."""
 
-    The first `keys` columns of its group are those of the result, of which the last `always` are part of every group.
-    """
-
-    cells: DistributionRequest
-    keys: int
-    always: int
+    replicated: DistributionRequest
     replication_unit: str
     percentiles: tuple[int, ...]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a group in the result."""
-        return self.cells.group[: self.keys]
 
 
 def percentiles_of(text: str | None) -> tuple[int, ...]:
@@ -93,25 +78,17 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
     wanted = comma_list("group", parameters.group) or ()
     filters = tuple(one for one, _ in asked.items if one not in names)
     studies = [] if asked.key.studies is None else [STUDY]
-    for possible in REPLICATES[name]:
-        unit, replicate = possible
-        needed = (*wanted, *(column for column in replicate if column not in wanted))
-        dataset = dataset_for(metric, catalogue, (*filters, *studies), needed)
-        columns = dimensions(dataset)
-        if all(column in columns for column in needed):
-            break
+    dataset, unit, replicate = replicated_dataset(metric, catalogue, (*filters, *studies), wanted, metric.replicates)
+    columns = dimensions(dataset)
     asked.key.permit(dataset.name)
     selection = select(asked, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = tuple(column for one in metric.always if (column := dataset.by_name[one]) not in group)
     keys = (*group, *always)
-    missing = [one for one in replicate if one not in columns]
-    if missing:
-        raise invalid_parameter("group", f"no dataset has these columns by {unit}", missing=missing)
-    replicates = tuple(columns[one] for one in replicate if columns[one] not in keys)
+    over = replication(dataset, keys, unit, replicate, "group")
     percentiles = percentiles_of(parameters.percentiles)
     quantiles = tuple(percentile / 100 for percentile in sorted({*percentiles, int(REFERENCE)}))
-    cells = DistributionRequest(
-        metric, dataset, selection, (*keys, *replicates), STATISTICS[DEFAULT_STATISTIC], Arguments(quantiles=quantiles)
+    replicated = DistributionRequest(
+        metric, dataset, selection, keys, STATISTICS[DEFAULT_STATISTIC], Arguments(quantiles=quantiles), over
     )
-    return OutcomeRequest(cells, len(keys), len(always), unit, percentiles)
+    return OutcomeRequest(replicated, unit, percentiles)

@@ -12,6 +12,7 @@ from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
 from sojourn_api.problems import documented
 from sojourn_api.queries.distributions import fetch_distribution
 from sojourn_api.queries.execution import QueryRunner
+from sojourn_api.queries.replicates import fetch_replicated
 from sojourn_api.requests.distributions import DistributionMetric, DistributionParameters, distribution_request
 from sojourn_api.requests.query_string import Asked
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
@@ -36,6 +37,13 @@ _REQUESTS: Examples = {
         "excluded": "include",
         "unknown_values": "refuse",
         "escape": "formulas",
+    },
+    "quantiles with intervals over runs": {
+        "metric": "queuing_delay",
+        "group": "aqm",
+        "quantiles": "0.5,0.95",
+        "over": "run",
+        "role": "app",
     },
     "cumulative distribution of the application": {
         "metric": "queuing_delay",
@@ -101,7 +109,8 @@ def distribution(
     """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets, connections or hosts.
 
     Histogram counts are added up over the group, so every packet, connection or host weighs the same. Bins are at
-    most 1/64 of their lower edge wide: each quantile is within 1 %, and the edges of its bin are given.
+    most 1/64 of their lower edge wide: each quantile is within 1 %, and the edges of its bin are given. With `over` a
+    value is the median over the runs, days or months of the group, or that of its hosts, with its 95 % interval.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store
@@ -111,7 +120,8 @@ def distribution(
         asked = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
-            table, output = fetch_distribution(runner, snapshot, asked, settings.api_max_rows)
+            fetched = fetch_distribution if asked.over is None else fetch_replicated
+            table, output = fetched(runner, snapshot, asked, settings.api_max_rows)
             envelope = {
                 "build_id": snapshot.build_id,
                 "metric": asked.metric.name,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from sojourn_api import distribution_metrics
 from sojourn_api.problems import documented
-from sojourn_api.requests.outcomes import REPLICATES
+from sojourn_api.requests.outcomes import SCORED
 from sojourn_api.requests.query_string import refuse_parameters
 from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.responses import document
@@ -44,23 +44,20 @@ class MetricList(BaseModel):
 _PROBLEMS = documented("unauthorized", "unknown-parameter", "no-snapshot")
 
 
-def _distribution(metric: distribution_metrics.Metric, units: tuple[str, ...] = ()) -> ListedMetric:
+def _distribution(metric: distribution_metrics.Metric) -> ListedMetric:
     return ListedMetric(
         name=metric.name,
         description=metric.description,
         unit="ms",
         datasets=(*metric.datasets, *metric.otherwise),
         always=metric.always,
-        replication_units=units,
+        replication_units=tuple(unit for unit, _ in metric.replicates),
     )
 
 
 DISTRIBUTIONS = tuple(_distribution(metric) for metric in distribution_metrics.METRICS.values())
 OUTCOMES = (
-    *(
-        _distribution(distribution_metrics.METRICS[name], tuple(unit for unit, _ in replicates))
-        for name, replicates in REPLICATES.items()
-    ),
+    *(_distribution(distribution_metrics.METRICS[name]) for name in SCORED),
     *(
         ListedMetric(
             name=score.name,

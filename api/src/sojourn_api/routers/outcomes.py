@@ -125,10 +125,10 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
             table, output = fetch_outcomes(runner, snapshot, asked, settings.api_max_rows)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": asked.cells.metric.name,
-                "dataset": asked.cells.dataset.name,
-                "excluded": asked.cells.selection.excluded,
+                "metric": asked.replicated.metric.name,
+                "dataset": asked.replicated.dataset.name,
+                "excluded": asked.replicated.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.cells.selection, fetch)
+        return result(request, snapshot.build_id, asked.replicated.selection, fetch)
