@@ -16,6 +16,8 @@ pytestmark = pytest.mark.integration
 execution = load_notebook_execution()
 NOTEBOOKS = execution.notebooks()
 DRAWN_ELSEWHERE = ("imc14-buffers-and-workloads", "imc21-competition", "pam21-zoom-form")
+LIKE_ANOTHER = ("model-of-connections", "model-over-http")
+"""Notebooks that fit a model to what the API answers, as model-of-your-own does."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -55,7 +57,10 @@ def figures_of(path: Path, url: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     "path",
     # test_study_figures.py draws the figures of some from runs of its own.
-    [pytest.param(path, marks=pytest.mark.long if path.stem in DRAWN_ELSEWHERE else []) for path in NOTEBOOKS],
+    [
+        pytest.param(path, marks=pytest.mark.long if path.stem in (*DRAWN_ELSEWHERE, *LIKE_ANOTHER) else [])
+        for path in NOTEBOOKS
+    ],
     ids=lambda path: path.stem,
 )
 def test_every_figure_is_drawn(path: Path, studies_api: str, tmp_path: Path) -> None:
@@ -72,7 +77,7 @@ def test_a_build_without_the_runs_that_the_texts_are_about_is_drawn_too(
 ) -> None:
     drawn = figures_of(path, str(service.client.base_url), tmp_path)
     if path.stem in ("imc21-competition", "pam21-zoom-form"):
-        assert not {"imc21-link-share", "imc21-bitrates", "pam21-harm", "pam21-rates-over-time"} & set(drawn)
+        assert not {"imc21-link-share-codel", "imc21-bitrates", "pam21-harm", "pam21-rates-over-time"} & set(drawn)
         assert [name for name in drawn if name.endswith("-sojourn-sample")]
         assert not [name for name in drawn if "vca-fairness" in name]
 
