@@ -66,7 +66,7 @@ HOUR = site("a", 20, 50, 52, 60, period_kind="hour", hour_of_day=20)
             [ALL, site("a", 4, None, 45, None)],
             "cannot tell",
             None,
-            "No site to tell of: no look-up says to which site a line belongs, or no site has six lines. The RTT of "
+            "No site to name: no lookup assigns lines to sites, or no site has six lines. The RTT of "
             "half of all lines rises by 7 ms or more.",
         ),
     ],
@@ -118,13 +118,13 @@ STREAM = {"dataset": "captures:a", "source_hash": "h", "loss_ratio": 0.02}
         (
             [],
             [STREAM, STREAM | {"loss_ratio": 0.01}, STREAM | {"loss_ratio": None}],
-            "No queuing delay to tell of: no TCP connection has 10 RTT samples. 1 of 3 RTP streams lose more than 1 % "
+            "No queuing delay to report: no TCP connection has 10 RTT samples. 1 of 3 RTP streams lose more than 1 % "
             "of their packets.",
         ),
         (
             [],
             [],
-            "No delay or loss to tell of: no TCP connection has 10 RTT samples, and no RTP stream was found.",
+            "No delay or loss to report: no TCP connection has 10 RTT samples, and no RTP stream was found.",
         ),
     ],
 )
@@ -175,7 +175,7 @@ QUANTILE = {key: SHARE[key] for key in list(SHARE)[:4]} | {"quantile_ratio": 0.5
             "Half of the 1,234 synthetic connections wait at most 3.1 ms. At most 1 of them (0.1 %) waits longer than "
             "100 ms."),
         ({"threshold_ms": 500.0}, {}, "Half of the 1,234 measured connections wait at most 17 ms."),
-        ({}, {"quantile_ratio": 0.95}, "No median to tell of. At most 56 of them (4.5 %) wait longer than 100 ms."),
+        ({}, {"quantile_ratio": 0.95}, "No median to report. At most 56 of them (4.5 %) wait longer than 100 ms."),
     ],
 )  # fmt: skip
 def test_half_of_the_connections_in_the_wild_wait_at_most_their_median(

@@ -64,8 +64,8 @@ def _verdict(whole: Row, sites: list[Row], hours: list[Row]) -> tuple[Verdict, s
     if not sites:
         return (
             "cannot tell",
-            "No site to tell of:",
-            "no look-up says to which site a line belongs, or no site has six lines. The RTT of half of all lines "
+            "No site to name:",
+            "no lookup assigns lines to sites, or no site has six lines. The RTT of half of all lines "
             f"rises by {milliseconds(whole['median_ms'])} or more.",
         )
     first, others = sites[0], sites[1:]

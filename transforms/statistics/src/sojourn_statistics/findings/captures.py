@@ -11,7 +11,7 @@ from sojourn_statistics.findings.finding import Finding, FindingNumber, Row, Ver
 from sojourn_statistics.findings.wording import counted, milliseconds
 
 FEWEST_CONNECTIONS = 20
-"""Connections from which on a 95th percentile is told."""
+"""Connections from which on a 95th percentile is reported."""
 
 LARGEST_LOSS_RATIO = 0.01
 """Loss above which streams are counted."""
@@ -112,7 +112,7 @@ def _finding(
     delay = max((each for each in delays if each.connections), key=lambda each: each.rank, default=None)
     verdict: Verdict = "answered" if delay or losses else "none"
     headline, detail = _delay(delay) if delay or losses else (
-        "No delay or loss to tell of:", "no TCP connection has 10 RTT samples, and no RTP stream was found."
+        "No delay or loss to report:", "no TCP connection has 10 RTT samples, and no RTP stream was found."
     )  # fmt: skip
     numbers = []
     if delay is not None:
@@ -144,7 +144,7 @@ def _number(subject: str | None, metric: str, value: float, unit: str, n: int, n
 
 def _delay(delay: _Delay | None) -> tuple[str, str]:
     if delay is None:
-        return "No queuing delay to tell of:", "no TCP connection has 10 RTT samples."
+        return "No queuing delay to report:", "no TCP connection has 10 RTT samples."
     of = f"{counted(delay.connections, 'connection')}{{}}{delay.captured}, service “{delay.service}”"
     half, where = milliseconds(delay.median_ms), f"on the path to the {delay.leg}"
     if delay.p95_ms is not None:

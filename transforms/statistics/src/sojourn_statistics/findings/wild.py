@@ -41,7 +41,7 @@ def _finding(key: tuple[Any, ...], rows: list[Row], median_ms: float | None, tot
     hosts = max(row["hosts"] for row in rows)
     above = next((row["connections_above"] for row in rows if row["threshold_ms"] == THRESHOLD_MS), None)
     kind = "synthetic" if setting["synthetic"] else "measured"
-    headline, detail, numbers = "No median to tell of.", "", []
+    headline, detail, numbers = "No median to report.", "", []
     if median_ms is not None:
         headline = f"Half of the {counted(connections, f'{kind} connection')} wait at most {milliseconds(median_ms)}."
         numbers.append(_number("queuing_delay_median_ms", median_ms, "ms", connections))
