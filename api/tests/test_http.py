@@ -82,9 +82,11 @@ def test_studies_builds_and_datasets(client: TestClient, build: Any) -> None:
     assert served["inputs"][0]["source_path"] == "a.pcap"
     catalogue = client.get("/v1/datasets").json()
     assert catalogue == {"build_id": "b1", **build.catalogue()}
-    assert client.get("/v1/datasets/run").json() == {
+    entry = client.get("/v1/datasets/run").json()
+    assert entry == {
         "build_id": "b1",
         **next(d for d in build.catalogue()["datasets"] if d["name"] == "run"),
+        "first_rows": entry["first_rows"],
     }
 
 
