@@ -139,8 +139,8 @@ def render(folder: Path, client: Client) -> Bundle:
             raise AssetError(f"{name}: no filter {unknown[0]!r} in {LOOK}; it has {', '.join(sorted(look.filters))}")
         asset["params"] = look.params(asset, ours.get("filters", ()))
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
-        known = {column.name for column in catalogue[table].columns}
-        conditions = parameters(name, asset["params"].get("adhoc_filters") or [], known)
+        columns = {column.name for column in catalogue[table].columns}
+        conditions = parameters(name, asset["params"].get("adhoc_filters") or [], columns)
         if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
@@ -345,14 +345,14 @@ def _sites(client: Client, datasets: dict[str, dict[str, Any]], look: Look) -> l
         )
 
 
-def parameters(file: str, filters: Sequence[dict[str, Any]], known: set[str]) -> list[tuple[str, str]]:
+def parameters(file: str, filters: Sequence[dict[str, Any]], columns: set[str]) -> list[tuple[str, str]]:
     """Say a chart's own filters in the API's terms, so that the API can be asked whether any row is left."""
     result: list[tuple[str, str]] = []
     for condition in filters:
         if condition.get("expressionType") != "SIMPLE":
             raise AssetError(f"{file}: only SIMPLE filters, which the adapter can push down")
         column, operator, value = condition["subject"], condition["operator"], condition.get("comparator")
-        if column not in known:
+        if column not in columns:
             raise AssetError(f"{file}: filter on {column!r}, which the dataset does not have")
         match operator:
             case "==":

@@ -23,8 +23,8 @@ def remembered_dataset(client: Client, name: str) -> Dataset:
     key = (client.url, name)
     now = time.monotonic()
     with _catalogue_lock:
-        if (known := _catalogue.get(key)) and now - known[0] < CATALOGUE_SECONDS:
-            return known[1]
+        if (cached := _catalogue.get(key)) and now - cached[0] < CATALOGUE_SECONDS:
+            return cached[1]
     entry = client.dataset(name)
     with _catalogue_lock:
         _catalogue[key] = (now, entry)

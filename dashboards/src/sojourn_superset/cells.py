@@ -299,16 +299,16 @@ def share(
     without
         Words of a row without a share; without them it has no value.
     """
-    known = _text(" ".join(sorted(country_names())))
+    names = _text(" ".join(sorted(country_names())))
     shapeless = _text(WITHOUT_SHAPE)
-    counted = f"CASE WHEN {is_on_map} AND INSTR({known}, {code}) > 0 THEN {percent} END"
+    counted = f"CASE WHEN {is_on_map} AND INSTR({names}, {code}) > 0 THEN {percent} END"
     least, most = f"MIN({counted}) OVER ()", f"MAX({counted}) OVER ()"
     place = f"COALESCE(({counted} - {least}) / NULLIF({most} - {least}, 0), 0)"
     light, dark = (parts(colour) for colour in look.shares)
     mixed = ", ".join(
         f"CAST(ROUND({start} + {end - start} * {place}) AS INTEGER)" for start, end in zip(light, dark, strict=True)
     )
-    is_drawn = f"{is_on_map} AND INSTR({known}, {code}) > 0 AND INSTR({shapeless}, {code}) = 0"
+    is_drawn = f"{is_on_map} AND INSTR({names}, {code}) > 0 AND INSTR({shapeless}, {code}) = 0"
     shade = f"'solid #8a867d;background:' || printf('#%02x%02x%02x', {mixed})"
     style = f"CASE WHEN {is_drawn} THEN {shade} ELSE 'dashed #8a867d' END"
     square = (

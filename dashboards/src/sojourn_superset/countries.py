@@ -23,9 +23,9 @@ def country_names() -> dict[str, str]:
     if superset is None or not superset.submodule_search_locations:
         raise ModuleNotFoundError("Superset is not installed in this environment")
     path = Path(superset.submodule_search_locations[0]) / "examples" / "countries.py"
-    found = importlib.util.spec_from_file_location("superset_countries", path)
-    if found is None or found.loader is None:
+    spec = importlib.util.spec_from_file_location("superset_countries", path)
+    if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"{path}: Superset's list of countries is not there")
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return {each["cca2"]: each["name"] for each in module.countries}

@@ -129,8 +129,8 @@ class Look:
             content = content.replace(f"{{{name}}}", sql)
         cases = "".join(f" WHEN '{key}' THEN '{each['name']}'" for key, each in self.congestion_control.items())
 
-        def field_name(found: re.Match[str]) -> str:
-            column = found["sql"] or "congestion_control"
+        def field_name(match: re.Match[str]) -> str:
+            column = match["sql"] or "congestion_control"
             return f"CASE {column}{cases} ELSE {column} END" if cases else column
 
         return CONTROL.sub(field_name, content)

@@ -30,11 +30,11 @@ def ends_css(connection: Connection, chart: dict[str, Any], dataset: dict[str, A
     """
     params, columns = chart["params"], sql_by_column(dataset)
     entity = columns[params["entity"]]
-    known = f"{entity} IN ({', '.join(map(literal, sorted(country_names())))})"
+    condition = f"{entity} IN ({', '.join(map(literal, sorted(country_names())))})"
     where = where_of(params.get("adhoc_filters") or [], columns)
     of_countries = (
         f"SELECT {params['metric']['sqlExpression']} AS value FROM {source_of(dataset)} "
-        f"{where + ' AND' if where else 'WHERE'} {known} GROUP BY {entity}"
+        f"{where + ' AND' if where else 'WHERE'} {condition} GROUP BY {entity}"
     )
     ((least, most),) = rows_asked(connection, f"SELECT MIN(value), MAX(value) FROM ({of_countries}) AS of_countries")
     if least is None:

@@ -87,8 +87,12 @@ def weakness_of_password(password: str, user: str) -> str | None:
 
 
 def _placeholder_in(secret: str) -> str | None:
-    found = next((word for word in PLACEHOLDERS if secret.lower().startswith(word)), None)
-    return None if found is None else f"is a placeholder of an example (it begins with {found!r}); choose a random one"
+    placeholder = next((word for word in PLACEHOLDERS if secret.lower().startswith(word)), None)
+    return (
+        None
+        if placeholder is None
+        else f"is a placeholder of an example (it begins with {placeholder!r}); choose a random one"
+    )
 
 
 def derived_secret(secret_key: str, purpose: str) -> str:
@@ -182,15 +186,15 @@ def sync_viewer_role(security_manager: Any, database_permission: str | None = No
     """
     role = security_manager.add_role(VIEWER)
     permissions = [
-        found
+        permission
         for name, view in sorted(VIEWER_PERMISSIONS)
-        if (found := security_manager.find_permission_view_menu(name, view)) is not None
+        if (permission := security_manager.find_permission_view_menu(name, view)) is not None
     ]
     if not {("can_read", "Dashboard"), ("can_read", "Chart")} <= {
-        (found.permission.name, found.view_menu.name) for found in permissions
+        (permission.permission.name, permission.view_menu.name) for permission in permissions
     }:
         raise LookupError("Superset has not registered its permissions; run `sojourn-superset prepare` first")
-    kept = [found for found in role.permissions if found.permission.name == "database_access"]
+    kept = [permission for permission in role.permissions if permission.permission.name == "database_access"]
     if database_permission is not None:
         kept = [security_manager.add_permission_view_menu("database_access", database_permission)]
     role.permissions = permissions + kept

@@ -112,11 +112,11 @@ def requests_of(text: str) -> list[dict[str, Any]]:
     seconds: dict[str, float] = {}
     buckets: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for line in text.splitlines():
-        found = SAMPLE.fullmatch(line)
-        if found is None:
+        sample = SAMPLE.fullmatch(line)
+        if sample is None:
             continue
-        labels, value = dict(LABEL.findall(found["labels"])), float(found["value"])
-        match found["name"]:
+        labels, value = dict(LABEL.findall(sample["labels"])), float(sample["value"])
+        match sample["name"]:
             case "sojourn_http_requests_total":
                 count = counts[labels["route"]]
                 count["requests"] += int(value)
