@@ -115,7 +115,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
 	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
-	@.venv/bin/python -m sojourn_transforms.dbt.staging models
+	@.venv/bin/python -m sojourn_transforms.dbt.generated models
 
 .PHONY: setup-spark
 setup-spark: ## Install Spark, and a Java where the machine has none
@@ -265,7 +265,6 @@ format: ## Format Python, Rust, and the SQL of models that differ from the main 
 
 .PHONY: docs
 docs: ## Write generated files: YAML of marts, the list of tables, docs/decoded.md, docs/openapi.json
-	@.venv/bin/python -m sojourn_transforms.dbt.columns models
 	@.venv/bin/python -m sojourn_transforms.dbt.documentation
 	@.venv/bin/python infra/decoded_document.py docs/decoded.md
 	@.venv/bin/python infra/openapi_document.py docs/openapi.json

@@ -13,7 +13,7 @@ from sojourn_ingest.schema import TABLES
 #: A wheel has the project there in the package; a checkout does not.
 BUNDLED_PROJECT = "project"
 PROJECT_FILES = ("*.sql", "*.yml", "*.csv", "*.md")
-WRITTEN_FOLDERS = ("staging", "target", "logs", "dbt_packages")
+WRITTEN_FOLDERS = ("generated", "staging", "target", "logs", "dbt_packages")
 """Folders of a project whose files follow from others, or from what was done with them."""
 MINIMUM_HOSTS_VARIABLE = "SOJOURN_MINIMUM_HOSTS"
 DEFAULT_MINIMUM_HOSTS = 10
@@ -66,11 +66,11 @@ def minimum_hosts() -> int:
 def project_fingerprint(project: Path) -> str:
     """Return a hash of what a dbt project's compiled statements follow from: its files, and the lake's schema.
 
-    Staging models are written from the schema when the project is compiled, so that their files are not read.
+    Generated files follow from these, so that they are not read.
     """
     digest = hashlib.sha256(repr([(table, table.columns) for table in TABLES.values()]).encode())
     package = Path(__file__).parent
-    for writer in ("staging.py", "yaml_text.py"):
+    for writer in ("columns.py", "staging.py", "yaml_text.py"):
         digest.update((package / "dbt" / writer).read_bytes())
     for pattern in PROJECT_FILES:
         for path in sorted(project.rglob(pattern)):

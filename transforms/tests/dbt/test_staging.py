@@ -12,6 +12,7 @@ import yaml
 
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.schema.column import Column
+from sojourn_transforms.dbt.generated import write_generated
 from sojourn_transforms.dbt.staging import (
     GIVEN_BY_SOURCE,
     GIVEN_ONCE,
@@ -20,7 +21,6 @@ from sojourn_transforms.dbt.staging import (
     RUN_TABLES,
     SOURCES_FILE,
     SUBJECTS,
-    regenerate,
     rendered_files,
     staging_columns,
     staging_folder,
@@ -77,14 +77,14 @@ def test_rows_that_belong_together_are_kept_apart_by_source() -> None:
 
 
 def test_regenerating_restores_a_changed_file_and_removes_an_abandoned_one(tmp_path: Path) -> None:
-    regenerate(tmp_path)
+    write_generated(tmp_path)
     changed = tmp_path / staging_folder("run") / "stg_lake__run.sql"
     changed.write_text("select 1", encoding="utf-8")
     abandoned = tmp_path / staging_folder("run") / "stg_lake__gone.sql"
     abandoned.write_text("select 1", encoding="utf-8")
-    assert regenerate(tmp_path) == [changed.relative_to(tmp_path), abandoned.relative_to(tmp_path)]
+    assert write_generated(tmp_path) == [changed.relative_to(tmp_path), abandoned.relative_to(tmp_path)]
     assert not abandoned.exists()
-    assert regenerate(tmp_path) == []
+    assert write_generated(tmp_path) == []
 
 
 def test_every_table_has_one_subject() -> None:

@@ -1,26 +1,35 @@
-"""The columns of the marts: what several marts share is declared once, in ``models/columns.yml``.
+"""The declarations of the marts as dbt wants them, written from shorter ones.
 
-dbt has no column that several models share: a contract wants each column's type in each model. So a mart's YAML names
-such a column, and the rest of its declaration is filled in from the dictionary. What is committed is the filled-in
-text; a test compares it with the dictionary. Write it with ``make docs``.
+dbt has no column that several models share: a contract wants each column's type in each model. Here what several marts
+share is declared once, in ``columns.yml``, and a mart names it. ``marts/<subject>/_<subject>__marts.yml`` declares the
+marts of a folder:
 
-The dictionary has two parts:
+``name``, ``description``, ``grain``, ``key``
+    Of each mart. Its contract, and the test that its key is unique, follow.
+``dimensions``, ``without``, ``group``, ``period``
+    Where they apply: see :mod:`sojourn_transforms.dbt.dimensions`, the groups below, and the catalogue of marts.
+``data_tests``
+    Tests beyond that of the key; one named ``unique_key`` takes its place.
+``columns``
+    A name alone for a column as ``columns.yml`` declares it. Otherwise a mapping with the ``name``, a ``variant`` of
+    the shared declaration, and what the mart states itself: ``data_type``, ``unit``, ``description``, ``data_tests``.
+    Of a shared column that replaces what is shared.
+
+``columns.yml`` has two parts:
 
 ``columns``
     By name: ``data_type``, ``description``, and where they apply ``unit`` and ``data_tests``. ``variants`` are further
-    declarations of the same name, such as ``role`` with other roles; each states only what differs. A mart chooses one
-    with ``config.meta.variant``.
+    declarations of the same name, such as ``role`` with other roles; each states only what differs.
 ``groups``
-    Lists of columns that marts carry together. A mart with ``config.meta.group`` has the group's columns, in their
-    order, directly after its key.
+    Lists of columns that marts carry together. A mart with a ``group`` has the group's columns, in their order,
+    directly after its key.
 
-A column with a meaning of its own says so in its mart: ``config.meta.overrides`` lists the properties that the
-mart states itself.
+The files for dbt are below ``generated``. They are written when the project is compiled, and by ``make setup`` for
+whoever runs dbt; they are not in git.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,18 +37,17 @@ from typing import Any, Final
 
 import yaml
 
-from sojourn_transforms.dbt.yaml_text import Inline, InlineList, render
+from sojourn_transforms.dbt.yaml_text import render
 
 DICTIONARY: Final = Path("columns.yml")
 EXPOSURES: Final = Path("marts/_exposures.yml")
-DIMENSIONS: Final = Path("macros/dimension_names.sql")
+GENERATED: Final = Path("generated")
+DIMENSIONS: Final = GENERATED / "macros" / "dimension_names.sql"
 PROPERTIES: Final = ("data_type", "description", "unit", "data_tests")
-HEADER: Final = (
-    "# Columns that models/columns.yml declares are filled in from there by `make docs`, which also sets the layout\n"
-    "# of this file: edit the rest here, and shared columns there. Comments are not kept.\n"
-)
-EXPOSURES_HEADER: Final = "# The list of marts is filled in by `make docs`.\n"
-DIMENSIONS_HEADER: Final = "{#- Written by `make docs` from the groups of models/columns.yml. -#}"
+#: What a mart's declaration may have that becomes its meta.
+META: Final = ("grain", "key", "group", "dimensions", "without", "period")
+HEADER: Final = "# Written from {source} and columns.yml when the models are compiled; not in git.\n"
+DIMENSIONS_HEADER: Final = "{#- Written from the groups of columns.yml when the models are compiled; not in git. -#}"
 #: What a relation of runs selects as its key.
 RUN_KEY: Final = {"run": ("study_id", "run_id")}
 
@@ -93,89 +101,68 @@ def read_dictionary(project: Path) -> Dictionary:
     return Dictionary(columns, content["groups"])
 
 
-def mart_files(project: Path) -> list[Path]:
-    """Return the YAML files that declare marts."""
-    return sorted((project / "marts").rglob("*__models.yml"))
+def declaration_files(project: Path) -> list[Path]:
+    """Return the files that declare marts."""
+    return sorted((project / "marts").rglob("*__marts.yml"))
 
 
-def _meta(entry: dict[str, Any]) -> dict[str, Any]:
-    return dict(entry.get("config", {}).get("meta", {}))
-
-
-def _stated(column: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties that a mart's YAML states of a column."""
-    stated = {key: column[key] for key in PROPERTIES if key in column}
-    unit = _meta(column).get("unit")
-    return stated | ({"unit": unit} if unit else {})
-
-
-def _expanded_column(column: dict[str, Any], mart: str, dictionary: Dictionary) -> dict[str, Any]:
-    name, meta = column["name"], _meta(column)
-    properties = _stated(column)
-    overrides, variant = meta.get("overrides", []), meta.get("variant")
+def _column(stated: str | dict[str, Any], mart: str, dictionary: Dictionary) -> dict[str, Any]:
+    """Return dbt's declaration of a column."""
+    own = {"name": stated} if isinstance(stated, str) else dict(stated)
+    name, variant = own.pop("name"), own.pop("variant", None)
+    if unknown := sorted(set(own) - set(PROPERTIES)):
+        raise ColumnError(f"{mart}.{name} has {', '.join(unknown)}; expected {', '.join(PROPERTIES)} or variant")
+    properties = own
     if name in dictionary.columns:
         declared = dictionary.declaration(name, variant, mart)
-        for key in overrides:
-            if properties.get(key) == declared.get(key):
-                raise ColumnError(f"{mart}.{name}: overrides {key}, but states the same as columns.yml; leave it out")
-        properties = {
-            key: source[key]
-            for key in PROPERTIES
-            for source in [properties if key in overrides else declared]
-            if key in source
-        }
-    elif overrides or variant:
-        raise ColumnError(f"{mart}.{name}: has overrides or variant, but columns.yml does not declare it")
-    if missing := {"data_type", "description"} - set(properties):
-        where = "it says that the mart states them" if name in dictionary.columns else "columns.yml does not declare it"
-        raise ColumnError(f"{mart}.{name}: {' and '.join(sorted(missing))} missing, and {where}")
-    config = {key: value for key, value in column.get("config", {}).items() if key != "meta"}
-    order = {"unit": properties.get("unit"), "variant": variant, "overrides": InlineList(overrides)}
-    rest = {key: value for key, value in meta.items() if key not in order}
-    if new_meta := {key: value for key, value in (order | rest).items() if value}:
-        config["meta"] = Inline(new_meta)
-    expanded: dict[str, Any] = {"name": name, "data_type": properties["data_type"]}
-    expanded["description"] = " ".join(properties["description"].split())
-    if config:
-        expanded["config"] = Inline(config)
+        if repeated := sorted(key for key, value in own.items() if declared.get(key) == value):
+            raise ColumnError(f"{mart}.{name}: {', '.join(repeated)} as in columns.yml; leave it out")
+        properties = declared | own
+    elif variant is not None:
+        raise ColumnError(f"{mart}.{name} has a variant, but columns.yml does not declare it")
+    if missing := [key for key in ("data_type", "description") if not properties.get(key)]:
+        where = "states it as empty" if name in dictionary.columns else "is not in columns.yml, which would declare it"
+        raise ColumnError(f"{mart}.{name}: {' and '.join(missing)} missing, and it {where}")
+    column: dict[str, Any] = {"name": name, "data_type": properties["data_type"]}
+    column["description"] = " ".join(properties["description"].split())
+    if properties.get("unit"):
+        column["config"] = {"meta": {"unit": properties["unit"]}}
     if properties.get("data_tests"):
-        expanded["data_tests"] = [_inline(test) for test in properties["data_tests"]]
-    allowed = {*expanded, *PROPERTIES, "config"}
-    return expanded | {key: value for key, value in column.items() if key not in allowed}
+        column["data_tests"] = properties["data_tests"]
+    return column
 
 
-def _inline(value: Any) -> Any:
-    """Return a value whose mappings and lists are written on one line."""
-    if isinstance(value, dict):
-        return Inline({key: _inline(part) for key, part in value.items()})
-    if isinstance(value, list):
-        return InlineList(_inline(part) for part in value)
-    return value
+def _name_of(column: str | dict[str, Any]) -> str:
+    return column if isinstance(column, str) else str(column["name"])
 
 
-def _plain_lists_inline(value: Any) -> Any:
-    """Return a value whose lists of plain values are written on one line, and its mappings are not."""
-    if isinstance(value, dict):
-        return {key: _plain_lists_inline(part) for key, part in value.items()}
-    if isinstance(value, list):
-        plain = not any(isinstance(part, dict | list) for part in value)
-        return InlineList(value) if plain else [_plain_lists_inline(part) for part in value]
-    return value
-
-
-def _expanded_mart(mart: dict[str, Any], dictionary: Dictionary) -> dict[str, Any]:
-    meta = _meta(mart)
-    columns = {column["name"]: column for column in mart["columns"]}
-    if len(columns) < len(mart["columns"]):
-        raise ColumnError(f"{mart['name']}: a column is declared twice")
+def _mart(declared: dict[str, Any], dictionary: Dictionary) -> dict[str, Any]:
+    """Return dbt's declaration of a mart."""
+    name = declared["name"]
+    if unknown := sorted(set(declared) - {"name", "description", "data_tests", "columns", *META}):
+        raise ColumnError(f"{name} has {', '.join(unknown)}; see {__name__}")
+    meta = {key: declared[key] for key in META if key in declared}
+    columns = {_name_of(column): column for column in declared["columns"]}
+    if len(columns) < len(declared["columns"]):
+        raise ColumnError(f"{name}: a column is declared twice")
     group = meta.get("group")
     if group is not None and group not in dictionary.groups:
-        raise ColumnError(f"{mart['name']}: columns.yml has no group {group!r}; it has {', '.join(dictionary.groups)}")
-    first = [*meta["key"], *(name for name in dictionary.groups[group] if name not in meta["key"])] if group else []
-    names = [*first, *(name for name in columns if name not in first)]
-    expanded: dict[str, Any] = _plain_lists_inline({key: value for key, value in mart.items() if key != "columns"})
-    return expanded | {
-        "columns": [_expanded_column(columns.get(name, {"name": name}), mart["name"], dictionary) for name in names]
+        raise ColumnError(f"{name}: columns.yml has no group {group!r}; it has {', '.join(dictionary.groups)}")
+    first = (
+        [*meta["key"], *(of_group for of_group in dictionary.groups[group] if of_group not in meta["key"])]
+        if group
+        else []
+    )
+    names = [*first, *(column for column in columns if column not in first)]
+    tests = declared.get("data_tests", [])
+    if not any("unique_key" in test for test in tests):
+        tests = [{"unique_key": {"arguments": {"columns": meta["key"]}}}, *tests]
+    return {
+        "name": name,
+        "description": declared["description"],
+        "config": {"contract": {"enforced": True}, "meta": meta},
+        "data_tests": tests,
+        "columns": [_column(columns.get(column, column), name, dictionary) for column in names],
     }
 
 
@@ -184,10 +171,13 @@ def _check_shared(marts: list[dict[str, Any]], dictionary: Dictionary) -> None:
     marts_with: dict[str, list[str]] = defaultdict(list)
     variants: set[tuple[str, str]] = set()
     for mart in marts:
-        for column in mart["columns"]:
-            marts_with[column["name"]].append(mart["name"])
-            if variant := _meta(column).get("variant"):
-                variants.add((column["name"], variant))
+        group = dictionary.groups.get(mart.get("group", ""), [])
+        stated = {_name_of(column): column for column in mart["columns"]}
+        for name in {*stated, *group, *mart["key"]}:
+            marts_with[name].append(mart["name"])
+            column = stated.get(name, name)
+            if isinstance(column, dict) and "variant" in column:
+                variants.add((name, column["variant"]))
     for name, users in marts_with.items():
         if len(users) > 1 and name not in dictionary.columns:
             raise ColumnError(f"{name} is a column of {', '.join(users)}; declare it in columns.yml")
@@ -196,28 +186,6 @@ def _check_shared(marts: list[dict[str, Any]], dictionary: Dictionary) -> None:
     declared = {(name, variant) for name, entry in dictionary.columns.items() for variant in entry.get("variants", {})}
     if unchosen := sorted(declared - variants):
         raise ColumnError(f"columns.yml declares the variants {unchosen}, which no mart chooses; remove them")
-
-
-def _without_comments(path: Path) -> str:
-    """Return the text of a file below its header.
-
-    Raises
-    ------
-    ColumnError
-        If there is a comment in it, because rewriting YAML loses comments.
-    """
-    text = path.read_text(encoding="utf-8")
-    text = text[text.index("version:") :]
-    for line in text.splitlines():
-        if line.lstrip().startswith("#"):
-            raise ColumnError(f"{path.name}: the comment {line.strip()!r} would be lost; say it in a description")
-    return text
-
-
-def _apart(text: str) -> str:
-    """Return the text of a file with an empty line before its list and before each mart of it but the first."""
-    head, _, body = text.partition("\nmodels:\n")
-    return f"{head}\n\nmodels:\n" + body.replace("\n  - name: ", "\n\n  - name: ")
 
 
 def _dimension_names(dictionary: Dictionary) -> str:
@@ -232,8 +200,8 @@ def _dimension_names(dictionary: Dictionary) -> str:
     return "\n".join([*lines, "    }[group]) }}", "{%- endmacro %}\n"])
 
 
-def expanded_files(project: Path) -> dict[Path, str]:
-    """Return the text that each file with declarations of marts should have, by its path inside the dbt project.
+def generated_files(project: Path) -> dict[Path, str]:
+    """Return the text of each file that is written from the declarations, by its path inside the dbt project.
 
     Raises
     ------
@@ -243,38 +211,17 @@ def expanded_files(project: Path) -> dict[Path, str]:
     dictionary = read_dictionary(project)
     files: dict[Path, str] = {}
     marts: list[dict[str, Any]] = []
-    for path in mart_files(project):
-        document = yaml.safe_load(_without_comments(path))
-        expanded = [_expanded_mart(mart, dictionary) for mart in document["models"]]
-        marts += expanded
-        files[path.relative_to(project)] = _apart(render({"version": 2, "models": expanded}, HEADER))
+    for path in declaration_files(project):
+        declared = yaml.safe_load(path.read_text(encoding="utf-8"))["marts"]
+        marts += declared
+        name = path.name.replace("__marts.yml", "__models.yml")
+        models = [_mart(mart, dictionary) for mart in declared]
+        header = HEADER.format(source=path.relative_to(project))
+        files[GENERATED / "models" / name] = render({"version": 2, "models": models}, header)
     _check_shared(marts, dictionary)
-    exposures = yaml.safe_load(_without_comments(project / EXPOSURES))
+    exposures = yaml.safe_load((project / EXPOSURES).read_text(encoding="utf-8"))
     (dashboards,) = exposures["exposures"]
-    dashboards["depends_on"] = [f"ref('{mart['name']}')" for mart in sorted(marts, key=lambda mart: str(mart["name"]))]
-    files[EXPOSURES] = render(exposures, EXPOSURES_HEADER)
+    dashboards["depends_on"] = [f"ref('{name}')" for name in sorted(mart["name"] for mart in marts)]
+    files[GENERATED / "models" / EXPOSURES.name] = render(exposures, HEADER.format(source=EXPOSURES))
     files[DIMENSIONS] = _dimension_names(dictionary)
     return files
-
-
-def expand(project: Path) -> list[Path]:
-    """Write the declarations of the marts in full and return the files that changed, by their path in the project.
-
-    Raises
-    ------
-    ColumnError
-        As :func:`expanded_files` does; nothing is written then.
-    """
-    changed = []
-    for relative, text in expanded_files(project).items():
-        path = project / relative
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            changed.append(relative)
-    return changed
-
-
-if __name__ == "__main__":
-    for changed_file in expand(Path(sys.argv[1])):
-        print(changed_file)

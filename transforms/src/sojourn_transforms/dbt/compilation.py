@@ -23,7 +23,7 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.dbt.columns import ColumnError, read_dictionary
 from sojourn_transforms.dbt.dimensions import SOURCES, view_of, with_dimensions
-from sojourn_transforms.dbt.staging import regenerate
+from sojourn_transforms.dbt.generated import write_generated
 from sojourn_transforms.running.compiled import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
@@ -55,7 +55,7 @@ def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement],
     folder = _target(project, engine)
     compiler = {name: version(name) for name in ("dbt-core", f"dbt-{engine}")}
     print(f"dbt compiles {project} for {engine}, once for this state of its files: about a minute", file=sys.stderr)
-    regenerate(project)
+    _write_generated(project)
     with _environment(_settings(engine, adds=False)):
         parsed: Any = _invoke(project, folder, ["parse"]).result
         manifest: dict[str, Any] = parsed.to_dict(omit_none=False)
@@ -83,7 +83,7 @@ def parsed_manifest(project: Path) -> dict[str, Any]:
     """
     folder = _target(project, "duckdb")
     with compiling(project), _environment(_settings("duckdb", adds=False)):
-        regenerate(project)
+        _write_generated(project)
         parsed: Any = _invoke(project, folder, ["parse"]).result
     manifest: dict[str, Any] = json.loads(json.dumps(parsed.to_dict(omit_none=False), default=str))
     return manifest
@@ -93,6 +93,13 @@ def one_line(text: str) -> str:
     """Return the first three lines of a message as one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3])
+
+
+def _write_generated(project: Path) -> None:
+    try:
+        write_generated(project)
+    except ColumnError as error:
+        raise ModelError(str(error)) from error
 
 
 def _target(project: Path, engine: EngineName) -> Path:

@@ -1,13 +1,11 @@
 """The dbt YAML of the lake, derived from the lake's own schema.
 
 The lake's tables are declared once, in :mod:`sojourn_ingest.schema`. dbt needs them twice more: as source tables and as
-the staging models, one over each of them, in a folder for each subject. All of these files are written from the
-declarations when the project is compiled, and by ``make setup`` for whoever runs dbt; they are not in git.
+the staging models, one over each of them, in a folder for each subject; see :mod:`sojourn_transforms.dbt.generated`.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -280,31 +278,3 @@ def rendered_files() -> dict[Path, str]:
     for table in TABLES.values():
         files[staging_folder(table.name) / f"stg_lake__{table.name}.sql"] = render_staging_sql(table)
     return files
-
-
-def regenerate(project: Path) -> list[Path]:
-    """Write the derived files into a dbt project and return those that changed or are gone.
-
-    Parameters
-    ----------
-    project
-        Folder of ``dbt_project.yml``.
-    """
-    changed = []
-    wanted = rendered_files()
-    for relative, text in wanted.items():
-        path = project / relative
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            changed.append(relative)
-    for path in sorted(path for path in (project / STAGING).rglob("*") if path.suffix in (".sql", ".yml")):
-        relative = path.relative_to(project)
-        if relative not in wanted:
-            path.unlink()
-            changed.append(relative)
-    return changed
-
-
-if __name__ == "__main__":
-    regenerate(Path(sys.argv[1]))

@@ -80,7 +80,7 @@ def _made_by() -> list[str]:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             versions.append(f"no {name}")
-    modules = (Path(__file__).parents[1] / "dbt" / name for name in ("columns.py", "compilation.py", "dimensions.py"))
+    modules = (Path(__file__).parents[1] / "dbt" / name for name in ("compilation.py", "dimensions.py"))
     return [*versions, *(hashlib.sha256(module.read_bytes()).hexdigest() for module in modules)]
 
 
