@@ -44,7 +44,9 @@ flows as (
         count(*) filter (where fate != 'dequeued') as dropped_packets,
         cast(sum(delay_ns) as double) / nullif(count(delay_ns), 0) / 1000000 as mean_ms,
         {%- for name, per_mille in (('median', 500), ('p95', 950), ('p99', 990)) %}
-        cast(max(case when delay_rank = {{ percentile_rank(per_mille, 'delayed_packets') }} then delay_ns end) as double) / 1000000 as {{ name }}_ms,
+            cast(
+                max(case when delay_rank = {{ percentile_rank(per_mille, 'delayed_packets') }} then delay_ns end) as double
+            ) / 1000000 as {{ name }}_ms,
         {%- endfor %}
         cast(max(delay_ns) as double) / 1000000 as max_ms
     from ranked

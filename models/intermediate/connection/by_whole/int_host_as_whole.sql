@@ -26,16 +26,12 @@ each_host as (
     select
         month_parts.whole_part_fingerprint,
         {%- for column in host %}
-        host_months.{{ column }},
+            host_months.{{ column }},
         {%- endfor %}
         max(host_months.maximum_queuing_delay_us) as maximum_queuing_delay_us
     from host_months
     inner join month_parts on host_months.month_part_fingerprint = month_parts.month_part_fingerprint
-    group by
-        month_parts.whole_part_fingerprint,
-        {%- for column in host %}
-        host_months.{{ column }}{{ '' if loop.last else ',' }}
-        {%- endfor %}
+    group by month_parts.whole_part_fingerprint, host_months.{{ host | join(', host_months.') }}
 ),
 
 binned as (
