@@ -161,7 +161,7 @@ release: wheels ## Add what a release has besides the wheels: the client's wheel
 ##@ Test
 
 # Cheap stages come first, so that a failure shows early. Each stage can be run alone after make setup-tests. Tests of the
-# Python packages take two cores; stages that take one run two at a time.
+# Python packages take two cores; stages that take one run two at a time. Cargo would warn of make's job server, which it is not given.
 .PHONY: test
 test: setup-tests ## Everything CI runs, stage by stage
 	@$(MAKE) --jobs 2 --output-sync=line lint test-rust test-guest
@@ -179,7 +179,7 @@ lint: ## Formatting, types, import directions, English of documents and messages
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
-	@cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
+	@env --unset MAKEFLAGS cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
 	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff lint --processes 2)
 
 .PHONY: lint-sql
@@ -191,7 +191,7 @@ lint-sql: ## SQL style of every model (six CPU minutes)
 test-rust: ## Tests of the Rust crates; every fuzz target replays its seeds and earlier failures
 	@echo "==> Rust tests"
 	@# Without the crate whose dependencies have other features, which would have those of the decoder compiled again.
-	@cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
+	@env --unset MAKEFLAGS cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
 
 .PHONY: test-guest
 test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
