@@ -18,11 +18,12 @@ LARGEST_NS = 2**63 - 1
 def time_line_ns(line: bytes) -> int | None:
     """Return the time that is all of a line, in ns of the UTC epoch; None for any other line."""
     text = line.strip()
-    if (stated := SECONDS.fullmatch(text)) is not None:
-        return int(stated["whole"]) * 10**9 + int((stated["fraction"] or b"").ljust(9, b"0"))
-    if (stated := WHOLE.fullmatch(text)) is not None:
-        time_ns = int(stated[1].ljust(19, b"0"))
-        return time_ns if time_ns <= LARGEST_NS else None
     if (stated := DATE.fullmatch(text)) is not None:
         return rfc3339_ns_of(stated[1].decode(errors="replace").replace(",", "."))
-    return None
+    if (stated := SECONDS.fullmatch(text)) is not None:
+        time_ns = int(stated["whole"]) * 10**9 + int((stated["fraction"] or b"").ljust(9, b"0"))
+    elif (stated := WHOLE.fullmatch(text)) is not None:
+        time_ns = int(stated[1].ljust(19, b"0"))
+    else:
+        return None
+    return time_ns if time_ns <= LARGEST_NS else None
