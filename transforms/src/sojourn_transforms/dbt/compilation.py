@@ -24,7 +24,7 @@ from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.dbt.columns import ColumnError, read_dictionary
 from sojourn_transforms.dbt.dimensions import SOURCES, view_of, with_dimensions
 from sojourn_transforms.dbt.generated import write_generated
-from sojourn_transforms.running.compiled import compiling
+from sojourn_transforms.running.compiling import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 
 ENGINE_VARIABLE = "SOJOURN_DBT_ENGINE"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any, get_args
 
 from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.project import find_project, minimum_hosts, project_fingerprint
+from sojourn_transforms.running.compiling import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, Compiled, EngineName, ModelError, Statement
 
 #: Raised when the form of the compiled file changes, so that no older one is read.
@@ -98,20 +97,6 @@ def _compile(project: Path, engine: EngineName) -> dict[str, Any]:
         "marts": [asdict(mart) for mart in marts],
         "compiler": compiler,
     }
-
-
-@contextmanager
-def compiling(project: Path) -> Iterator[None]:
-    """Hold the folder ``target`` of a project, where dbt keeps what it has parsed, for one process at a time."""
-    folder = project / "target"
-    try:
-        folder.mkdir(exist_ok=True)
-        lock = (folder / "compile.lock").open("w")
-    except OSError as error:
-        raise ModelError(f"the models in {project} are to be compiled there: {error}") from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _read(place: Path, state: Mapping[str, Any]) -> dict[str, Any] | None:
