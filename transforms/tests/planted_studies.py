@@ -375,6 +375,7 @@ def _shown(planted: Planted, screen: Row, demand: dict[str, int]) -> None:
                 "step_reaction", study_id=TMA23, role="app", reaction="back", profile_id=f"{app}/{number}",
                 step_number=2, workload="bandwidth_steps", application=app, rtt_ms=200.0, demand_bps=450_000.0,
                 demand_reached_ms=2000.0 if each else None,
+                demand_reached_null_reason=None if each else "reached and not held",
             )  # fmt: skip
         planted.truths[finding] = (sum(reached) / len(reached), verdict)
     planted.metric(

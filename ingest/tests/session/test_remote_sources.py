@@ -342,7 +342,7 @@ def test_what_cannot_be_used_is_said_in_one_line(
     var = ("--var", tmp_path / "var")
     assert "there is no such bucket" in refused("s3a://no-such-bucket-here/captures", *var)
     assert "no such object or folder" in refused(f"{bucket.uri}/nothing", *var)
-    assert "goes with files of this machine" in refused(bucket.uri, "--root", tmp_path, *var)
+    assert "needs local files" in refused(bucket.uri, "--root", tmp_path, *var)
     bucket.client.put_object(Bucket=bucket.bucket, Key="odd//name", Body=b"x")
     assert "rename the object" in refused(f"s3://{bucket.bucket}/odd", *var)
     assert "lacks the bucket" in refused("s3:///captures", *var)
