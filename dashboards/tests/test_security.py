@@ -161,6 +161,8 @@ def test_the_database_of_superset_is_only_its_owners(
 
         started.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
         monkeypatch.setattr(instance, "_create_app", started)
+        # It is set for Superset, and would stay set for the tests that follow.
+        monkeypatch.setenv("SUPERSET_CONFIG_PATH", str(settings.config))
         with instance._application(settings, print):
             pass
     assert mode(home) == 0o700
