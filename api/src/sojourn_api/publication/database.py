@@ -21,6 +21,7 @@ DATABASE = "sojourn.duckdb"
 VIEWS = "views.sql"
 VARIABLE = "sojourn_url"
 STORAGE_VERSION = "v1.2.0"
+ROW_GROUP_ROWS = 2048
 
 
 def _base(place: str) -> str:
@@ -66,7 +67,10 @@ def write_database(folder: Path, publication: Publication) -> None:
     with duckdb.connect(config={"threads": 1}) as connection:
         # Views are bound when they are made, against the files here.
         connection.execute(f"set variable {VARIABLE} = {literal(str(folder))}")
-        connection.execute(f"attach {literal(str(folder / DATABASE))} as p (storage_version '{STORAGE_VERSION}')")
+        # DuckDB does not clear what stays free in a block of texts, unless the block is the last of its row group: smaller
+        # groups have one block each, so that the bytes are the same each time.
+        options = f"storage_version '{STORAGE_VERSION}', row_group_size {ROW_GROUP_ROWS}"
+        connection.execute(f"attach {literal(str(folder / DATABASE))} as p ({options})")
         connection.execute("use p")
         # Which compression DuckDB finds for texts differs from time to time, and with it the bytes of the file.
         connection.execute("set force_compression = 'uncompressed'")
