@@ -204,7 +204,7 @@ def copy_stage(source: Path, target: Path, source_uri: str | None, target_uri: s
     shutil.copytree(source, target)
     if source_uri is not None and target_uri is not None:
         one, other = open_storage(source_uri), open_storage(target_uri)
-        for folder in ("commits", "packs", *(f"data/{name}" for name in TABLES)):
+        for folder in ("commits", "heads", "packs", *(f"data/{name}" for name in TABLES)):
             for name in one.names(folder):
                 other.create(name, one.read(name))
 

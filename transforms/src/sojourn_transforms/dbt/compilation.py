@@ -100,6 +100,8 @@ def _write_generated(project: Path) -> None:
         write_generated(project)
     except ColumnError as error:
         raise ModelError(str(error)) from error
+    except OSError as error:
+        raise ModelError(f"the models in {project} are to be compiled there: {error}") from error
 
 
 def _target(project: Path, engine: EngineName) -> Path:
