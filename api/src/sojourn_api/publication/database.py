@@ -67,8 +67,8 @@ def write_database(folder: Path, publication: Publication) -> None:
     with duckdb.connect(config={"threads": 1}) as connection:
         # Views are bound when they are made, against the files here.
         connection.execute(f"set variable {VARIABLE} = {literal(str(folder))}")
-        # DuckDB does not clear what stays free in a block of texts, unless the block is the last of its row group: smaller
-        # groups have one block each, so that the bytes are the same each time.
+        # DuckDB does not clear what stays free in a block of texts, unless the block is the last of its row group.
+        # Small groups have one block each, so that the bytes are the same each time.
         options = f"storage_version '{STORAGE_VERSION}', row_group_size {ROW_GROUP_ROWS}"
         connection.execute(f"attach {literal(str(folder / DATABASE))} as p ({options})")
         connection.execute("use p")
