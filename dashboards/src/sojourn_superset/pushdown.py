@@ -89,7 +89,7 @@ def _name(projection: exp.Expression) -> str | None:
 
 
 def _say_median(tree: exp.Expression) -> bool:
-    """Call each median MEDIAN; return whether SQL Lab, which writes all SQL anew, had called one otherwise."""
+    """Name each median MEDIAN; return whether SQL Lab, which rewrites all SQL, had renamed one."""
     renamed = False
     for node in list(tree.find_all(exp.Median, exp.PercentileCont)):
         if isinstance(node, exp.PercentileCont):

@@ -109,7 +109,7 @@ def _target(project: Path, engine: EngineName) -> Path:
 
 
 def _settings(engine: EngineName, adds: bool) -> dict[str, str]:
-    # The same for each purpose: dbt parses anew what read a variable that has changed.
+    # Always the same values: dbt parses a file again if a variable that it reads has changed.
     return {
         ENGINE_VARIABLE: engine,
         WAREHOUSE_VARIABLE: f"{NO_DATABASE}.duckdb",
