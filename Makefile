@@ -150,7 +150,7 @@ testbed-image: ## Build the virtual machine of `sojourn testbed` (once, as root)
 
 # One file that installs Sojourn without a checkout.
 .PHONY: wheels
-wheels: setup ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
+wheels: setup-spark ## Build the distribution sojourn with all packages into dist/ (TARGETS=... for other architectures)
 	@infra/setup/uv.sh install
 	@infra/wheel/build.sh dist $(TARGETS)
 

@@ -99,3 +99,14 @@ def test_the_version_of_decoded_facts_is_not_that_of_the_package(repository: Pat
     using = {path.name for path in sources if "__version__" in path.read_text(encoding="utf-8")}
     # Printed by `sojourn --version`; what is recorded has versions of its own.
     assert using == {"__init__.py"}
+
+
+def test_a_release_of_a_new_checkout_installs_spark_for_whose_engine_the_wheel_has_statements(
+    repository: Path, tmp_path: Path
+) -> None:
+    shutil.copy(repository / "Makefile", tmp_path)
+    shown = subprocess.run(
+        ["make", "--dry-run", "release"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert "--extra spark" in shown
+    assert shown.index("--extra spark") < shown.index("infra/wheel/build.sh") < shown.index("infra/wheel/release.sh")
