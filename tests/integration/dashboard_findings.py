@@ -1,0 +1,39 @@
+"""What the cards that begin the pages of Superset ask the API of SOJOURN_API_URL for; prints their answers as JSON.
+
+Run by Superset's Python, which has the adapter that the cards read through.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+from sojourn_client import Client
+from sojourn_superset import assets
+from sojourn_superset.adapter_query import adapter, asked, sql_by_column, where_of
+from sojourn_superset.look import read_look
+from sojourn_superset.security import api_url
+from sojourn_superset.settings import ASSETS
+
+
+def main() -> None:
+    """Print, by question, the sentence with its context as each row of the card has them."""
+    files, look = assets.read(ASSETS), read_look(ASSETS)
+    (dataset,) = (each for name, each in files.items() if name.endswith("/finding.yaml") and "table_name" in each)
+    answers: dict[str, list[str]] = {}
+    with Client(api_url()) as client, adapter(client) as connection:
+        columns = {column.name: column.name for column in client.dataset("finding").columns} | sql_by_column(dataset)
+        for chart in files.values():
+            if chart.get("dataset_uuid") != dataset["uuid"]:
+                continue
+            conditions = look.params(chart, chart["sojourn"].get("filters", ()))["adhoc_filters"]
+            (question,) = (each["comparator"] for each in conditions if each["subject"] == "question")
+            query = f"SELECT {columns['answer']} FROM finding {where_of(conditions, columns)}"
+            rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in asked(connection, query)]
+            answers[question] = sorted(html.unescape(row).strip() for row in rows)
+    print(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""A question has one answer over the sample: that of the API, a look, a comparison, a report, and a page of Superset."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import SOJOURN, Service
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def findings(service: Service) -> list[dict[str, Any]]:
+    """Return what the API answers."""
+    answer = service.client.get("/v1/findings", params={"limit": 10_000})
+    assert answer.status_code == 200, answer.text
+    return list(answer.json()["rows"])
+
+
+@pytest.fixture(scope="module")
+def which_queue(findings: list[dict[str, Any]]) -> str:
+    """Return the API's answer for the one link of the sample, with what it holds for, as a page has both."""
+    (finding,) = (row for row in findings if row["question"] == "queue" and row["study_id"] == "sojourn-sample")
+    assert finding["verdict"] == "best"
+    return f"{finding['sentence']} ({finding['context'].split('. This holds')[0]}.)"
+
+
+def lead_of(*arguments: str | Path) -> str:
+    """Return the first sentences of the section of runs, or of the comparison, on a page of `sojourn look`."""
+    done = subprocess.run(
+        [str(SOJOURN), "look", *map(str, arguments), "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (section,) = (each for each in json.loads(done.stdout)["sections"] if each["key"] in ("runs", "comparison"))
+    return str(section["lead"])
+
+
+def test_dashboards_begin_with_the_answers_of_the_api(
+    service: Service, findings: list[dict[str, Any]], superset_python: Path
+) -> None:
+    """Each question has a page, and its card has the sentence and the context of every finding that it is of."""
+    done = subprocess.run(
+        [str(superset_python), str(Path(__file__).with_name("dashboard_findings.py"))],
+        env={**os.environ, "SOJOURN_API_URL": str(service.client.base_url).rstrip("/")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    expected: dict[str, list[str]] = {question: [] for question in shown}
+    for row in findings:
+        # The page of connections in the wild leaves synthetic ones to its other charts.
+        if row["question"] != "wild" or not row["synthetic"]:
+            expected.setdefault(row["question"], []).append(f"{row['sentence']} {row['context']}")
+    assert shown == {question: sorted(answers) for question, answers in expected.items()}
+    assert {question for question, answers in shown.items() if answers} >= {"captures", "queue", "study", "trust"}
+
+
+def test_a_look_answers_as_the_api(sample: Path, which_queue: str) -> None:
+    assert lead_of(sample).startswith(f"{which_queue} ")
+
+
+@pytest.mark.long
+def test_a_comparison_answers_as_the_api(sample: Path, tmp_path: Path, which_queue: str) -> None:
+    for run in sample.iterdir():
+        # Harm is judged by runs alone, which each side needs.
+        for side in "AB" if "_solo_" in run.name else "A" if "taildrop" in run.name else "B":
+            shutil.copytree(run, tmp_path / side / run.name)
+    lead = lead_of("--compare", tmp_path / "A", tmp_path / "B")
+    assert "FQ-CoDel (B)" in lead
+    assert lead.replace(" (A)", "").replace(" (B)", "").startswith(f"{which_queue} ")
+
+
+def test_a_report_answers_as_the_api(service: Service, findings: list[dict[str, Any]]) -> None:
+    printed = service.sojourn("report", "sojourn-sample", "--json", "--scale", "log")
+    points = next(each["points"] for each in json.loads(printed)["sections"] if each["key"] == "findings")
+    of_study = {
+        row["sentence"]
+        for row in findings
+        if row["study_id"] == "sojourn-sample" and row["verdict"] not in ("none", "cannot tell")
+    }
+    assert points
+    assert {point for point in points if "/v1/findings" not in point} <= of_study
