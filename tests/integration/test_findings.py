@@ -1,4 +1,4 @@
-"""A question has one answer over the sample: that of the API, a look, a comparison, a report, and a page of Superset."""
+"""A question has one answer over the sample: that of the API, a look, a comparison, a report and a dashboard."""
 
 from __future__ import annotations
 
