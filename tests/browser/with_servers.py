@@ -44,7 +44,9 @@ def run_browser_test(servers: Servers, tests: list[str], **settings: str) -> int
     """Run tests with Superset's environment, which has the browser driver; return the exit status."""
     say(f"driving the browser: {' '.join(tests)}")
     environment = {**servers.environment, "SOJOURN_SUPERSET_URL": servers.superset_url, **settings}
-    command = [str(ROOT / "dashboards/.venv/bin/pytest"), "-q", "-p", "no:cacheprovider", *tests]
+    # A browser waits for most of its time, so two of them share the servers.
+    parallel = ["-n", "2", "--dist", "loadfile"] if len(tests) > 1 else []
+    command = [str(ROOT / "dashboards/.venv/bin/pytest"), "-q", "-p", "no:cacheprovider", *parallel, *tests]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
