@@ -114,9 +114,9 @@ def query_of(filters: Mapping[str, Filter], /, **parameters: Names | Numbers | N
     TypeError
         For a filter of None, which no filter compares with.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    set_parameters = {name: value for name, value in parameters.items() if value is not None}
     items: Query = []
-    for name, value in (*given.items(), *filters.items()):
+    for name, value in (*set_parameters.items(), *filters.items()):
         values = [value] if isinstance(value, str | int | float) or value is None else list(value)
         texts = [_text(name, one) for one in values]
         if name in LISTS:

@@ -121,10 +121,10 @@ def fetch_distribution(
 ) -> tuple[pa.Table, tuple[OutputColumn, ...]]:
     """Return the statistic of each group, one row a point, and the columns of the result."""
     table, histograms, groups = grouped_histograms(runner, snapshot, request)
-    told = described(histograms, groups, request.statistic, request.arguments, max_rows)
-    rows = pa.array(np.repeat(np.arange(len(groups)), told.lengths))
+    description = described(histograms, groups, request.statistic, request.arguments, max_rows)
+    rows = pa.array(np.repeat(np.arange(len(groups)), description.lengths))
     arrays = [_plain(table.column(column.name).take(rows)) for column in request.group]
-    arrays.append(pa.array(np.repeat(told.totals, told.lengths), pa.int64()))
+    arrays.append(pa.array(np.repeat(description.totals, description.lengths), pa.int64()))
     columns = [OutputColumn(column.name, column.type, column.unit) for column in request.group]
     columns.append(OutputColumn("n", "BIGINT", request.metric.count))
     if request.of_runs:
@@ -133,7 +133,7 @@ def fetch_distribution(
     if request.pooled_study is not None:
         arrays.append(table.column(STUDIES.name).take(rows))
         columns.append(STUDIES)
-    for name, values in told.points.items():
+    for name, values in description.points.items():
         output = _output(name, request.metric)
         type_ = pa.int64() if output.type == "BIGINT" else pa.float64()
         arrays.append(pa.array(values, type_, mask=np.isnan(values)))

@@ -124,8 +124,10 @@ def fetch_outcomes(
     ranks: dict[int, dict[int, int | None]] = {}
     for place, quantile in enumerate(quantiles):
         percentile = round(quantile * 100)
-        found = [replicated_median(values[slice(*span), place].tolist(), request.replication_unit) for _, span in spans]
-        ranks[percentile] = _ranks(request, [key for key, _ in spans], found)
+        medians = [
+            replicated_median(values[slice(*span), place].tolist(), request.replication_unit) for _, span in spans
+        ]
+        ranks[percentile] = _ranks(request, [key for key, _ in spans], medians)
         if percentile in request.percentiles:
             rows += [
                 {
@@ -134,7 +136,7 @@ def fetch_outcomes(
                     "n": int(totals[slice(*span)].sum()),
                     STUDIES.name: studies_between(studies, span),
                 }
-                for number, ((key, span), one) in enumerate(zip(spans, found, strict=True))
+                for number, ((key, span), one) in enumerate(zip(spans, medians, strict=True))
             ]
     for row in rows:
         own, reference = ranks[row["percentile"]][row["place"]], ranks[int(REFERENCE)][row["place"]]
@@ -165,18 +167,20 @@ def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMe
     }
 
 
-def _ranks(request: OutcomeRequest, keys: Sequence[Row], found: Sequence[ReplicatedMedian]) -> dict[int, int | None]:
+def _ranks(
+    request: OutcomeRequest, keys: Sequence[Row], estimates: Sequence[ReplicatedMedian]
+) -> dict[int, int | None]:
     """Return the rank of each group among those of the same basis, the smallest value first."""
     by_basis: dict[tuple[object, ...], list[int]] = {}
     for number, key in enumerate(keys):
         by_basis.setdefault(tuple(key[name] for name in request.replicated.metric.always), []).append(number)
     ranks: dict[int, int | None] = {}
     for numbers in by_basis.values():
-        known = [
+        ranked = [
             None
             if WITHHELD in keys[number].values() or (NETWORK in keys[number] and _is_unknown(keys[number][NETWORK]))
-            else found[number].median
+            else estimates[number].median
             for number in numbers
         ]
-        ranks.update(zip(numbers, competition_ranks(known), strict=True))
+        ranks.update(zip(numbers, competition_ranks(ranked), strict=True))
     return ranks

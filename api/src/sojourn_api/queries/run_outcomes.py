@@ -151,5 +151,5 @@ def _rank(request: RunOutcomeRequest, rows: Sequence[Row], names: Sequence[str])
     for row in rows:
         reference = at_p95.get(tuple(row[name] for name in names))
         row["group_rank_at_p95"] = reference
-        known = row["group_rank"] is not None and reference is not None
-        row["is_rank_changed"] = row["group_rank"] != reference if known else None
+        both_ranked = row["group_rank"] is not None and reference is not None
+        row["is_rank_changed"] = row["group_rank"] != reference if both_ranked else None

@@ -79,8 +79,8 @@ def studies(request: Request) -> Response:
         dataset = snapshot.catalogue.dataset("study")
 
         def body() -> dict[str, Any]:
-            asked = all_rows(dataset, reading_key(request))
-            page = fetch_page(runner, snapshot, rows_relation(asked), asked.limit, None)
+            rows_request = all_rows(dataset, reading_key(request))
+            page = fetch_page(runner, snapshot, rows_relation(rows_request), rows_request.limit, None)
             return {"build_id": snapshot.build_id, "studies": rows_of(as_table(page.rows))}
 
         return document(request, snapshot.build_id, body)

@@ -117,18 +117,18 @@ def distribution(
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        asked = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request, snapshot))
+        requested = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
-            fetched = fetch_distribution if asked.over is None else fetch_replicated
-            table, output = fetched(runner, snapshot, asked, settings.api_max_rows)
+            fetched = fetch_distribution if requested.over is None else fetch_replicated
+            table, output = fetched(runner, snapshot, requested, settings.api_max_rows)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": asked.metric.name,
-                "statistic": asked.statistic.name,
-                "dataset": asked.dataset.name,
-                "excluded": asked.selection.excluded,
+                "metric": requested.metric.name,
+                "statistic": requested.statistic.name,
+                "dataset": requested.dataset.name,
+                "excluded": requested.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.selection, fetch)
+        return result(request, snapshot.build_id, requested.selection, fetch)

@@ -103,11 +103,11 @@ def _listed(request: Request, metrics: Iterable[ListedMetric]) -> Response:
     key = reading_key(request)
     with store.acquire() as served:
         snapshot = served.snapshot
-        known = {dataset.name for dataset in snapshot.catalogue.datasets if key.reads(dataset.name)}
+        readable = {dataset.name for dataset in snapshot.catalogue.datasets if key.reads(dataset.name)}
         body = {
             "build_id": snapshot.build_id,
             "metrics": [
-                {**metric.model_dump(), "datasets": [name for name in metric.datasets if name in known]}
+                {**metric.model_dump(), "datasets": [name for name in metric.datasets if name in readable]}
                 for metric in metrics
             ],
         }

@@ -119,16 +119,16 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
                 return Result(table, output, envelope)
 
             return result(request, snapshot.build_id, of_runs.selection, fetch_of_runs)
-        asked = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
+        requested = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
 
         def fetch() -> Result:
-            table, output = fetch_outcomes(runner, snapshot, asked, settings.api_max_rows)
+            table, output = fetch_outcomes(runner, snapshot, requested, settings.api_max_rows)
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": asked.replicated.metric.name,
-                "dataset": asked.replicated.dataset.name,
-                "excluded": asked.replicated.selection.excluded,
+                "metric": requested.replicated.metric.name,
+                "dataset": requested.replicated.dataset.name,
+                "excluded": requested.replicated.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, asked.replicated.selection, fetch)
+        return result(request, snapshot.build_id, requested.replicated.selection, fetch)

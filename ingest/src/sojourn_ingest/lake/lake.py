@@ -148,13 +148,13 @@ class Lake:
     def hidden(self, table: str) -> dict[str, tuple[Part, ...]]:
         """Return, by shared file, the rows in it whose commit is no longer live: no reader may see them."""
         live = {file.path for commit in self.live() for file in commit.files if file.table == table}
-        found = {}
+        hidden = {}
         for pack in self.packs():
             for shared in pack.shared:
                 gone = tuple(part for part in shared.parts if part.path not in live)
                 if shared.file.table == table and gone and len(gone) < len(shared.parts):
-                    found[shared.file.path] = gone
-        return found
+                    hidden[shared.file.path] = gone
+        return hidden
 
     def values(self, table: str, column: str, commits: Iterable[Commit] | None = None) -> set[Any]:
         """Return the distinct values of one column over the facts of some commits, or of all that are live."""

@@ -72,16 +72,19 @@ class Pack:
             If it is not a pack of a version this release reads.
         """
         try:
-            told = json.loads(gzip.decompress(content))
-            version = told.pop("version")
+            document = json.loads(gzip.decompress(content))
+            version = document.pop("version")
             if version != FORMAT_VERSION:
                 raise ValueError(f"pack version {version!r}; this release reads version {FORMAT_VERSION}")
             shared = tuple(
                 SharedFile(DataFile(**item["file"]), tuple(Part(**part) for part in item["parts"]))
-                for item in told["shared"]
+                for item in document["shared"]
             )
             return cls(
-                tuple(map(Commit.from_dict, told["commits"])), shared, tuple(told["replaces"]), told.get("covers")
+                tuple(map(Commit.from_dict, document["commits"])),
+                shared,
+                tuple(document["replaces"]),
+                document.get("covers"),
             )
         except (KeyError, TypeError, AttributeError, EOFError, OSError, RecursionError, zlib.error) as error:
             raise ValueError(f"not a pack: {error}") from error

@@ -135,12 +135,12 @@ class StoredCommits:
         """
         packed = {commit.name for pack in self.packs.values() for commit in pack.commits}
         gone = {commit_object(name): None for name in self._replaced_by_packed(packed)}
-        found = [
+        written = [
             name
             for name in self._storage.names("commits")
             if name.endswith(".tmp") or name.removeprefix("commits/").removesuffix(".json") in packed
         ]
-        return [*gone, *found, *(name for name in self._storage.names("packs") if name not in self.packs)]
+        return [*gone, *written, *(name for name in self._storage.names("packs") if name not in self.packs)]
 
     def _replaced_by_packed(self, packed: Collection[str]) -> list[str]:
         """Return the commits outside of packs that a commit in a pack replaces, at once or by others in between."""
@@ -159,7 +159,7 @@ class StoredCommits:
 
 def unreadable_objects(storage: Storage) -> dict[str, str]:
     """Return the commits and packs that cannot be read, with the reason of each; normally there is none."""
-    found = {}
+    reasons = {}
     for folder, suffix in (("commits", ".json"), ("packs", PACK_SUFFIX)):
         for name in storage.names(folder):
             if name.endswith(suffix):
@@ -170,8 +170,8 @@ def unreadable_objects(storage: Storage) -> dict[str, str]:
                     else:
                         Pack.from_bytes(content)
                 except ValueError as error:
-                    found[name] = str(error)
-    return found
+                    reasons[name] = str(error)
+    return reasons
 
 
 def moved_files(packs: Iterable[Pack]) -> dict[str, str]:

@@ -223,7 +223,7 @@ def times_to_recovery(
     ``rows`` are of ``step_recovery``, of one definition: another one raises ValueError. Each run is a point, and the
     medians over the runs of one application are joined. Returned is how many runs have a time, and how many have none.
     """
-    found: dict[str, dict[float, list[float]]] = {}
+    times_s: dict[str, dict[float, list[float]]] = {}
     timed = without = 0
     definitions: set[str] = set()
     for row in rows:
@@ -235,19 +235,19 @@ def times_to_recovery(
             continue
         timed += 1
         name = plain_name(row["application"] or row["congestion_control"])
-        found.setdefault(name, {}).setdefault(row["disruption_bps"] / 1e6, []).append(row["recovery_ms"] / 1e3)
+        times_s.setdefault(name, {}).setdefault(row["disruption_bps"] / 1e6, []).append(row["recovery_ms"] / 1e3)
     if len(definitions) > 1:
         raise ValueError(f"times of {len(definitions)} definitions; filter by recovery_definition")
-    chosen = looks(sorted(found)) if series is None else series
-    for name, of_name in sorted(found.items()):
+    chosen = looks(sorted(times_s)) if series is None else series
+    for name, of_name in sorted(times_s.items()):
         points = [(rate, time) for rate, times in sorted(of_name.items()) for time in times]
         middle = [(rate, median(times)) for rate, times in sorted(of_name.items())]
         axes.plot(*zip(*middle, strict=True), label=name, **chosen[name].line)
         if len(points) > len(middle):
             axes.plot(*zip(*points, strict=True), linestyle="none", markersize=2.5, alpha=0.5, **chosen[name].line)
-    highest = max((time for of_name in found.values() for times in of_name.values() for time in times), default=1.0)
+    highest = max((time for of_name in times_s.values() for times in of_name.values() for time in times), default=1.0)
     axes.set_ylim(-0.04 * highest, 1.1 * highest)
-    axes.set_xlim(0, 1.15 * max((rate for of_name in found.values() for rate in of_name), default=1.0))
+    axes.set_xlim(0, 1.15 * max((rate for of_name in times_s.values() for rate in of_name), default=1.0))
     axes.set_xlabel("rate of the link in the disruption (Mbit/s)")
     axes.set_ylabel("time to recovery (s)")
     return timed, without
