@@ -28,6 +28,9 @@ ROWS_OF_FILES := $(or $(ROWS),80000000)
 # bench-capture and bench-queue: packets and events to generate; empty means their default.
 PACKETS ?=
 EVENTS ?=
+# bench-capture: some of long, short, mix, and some of plain, gzip, zstd, xz; empty means all.
+CAPTURES ?=
+FORMS ?=
 # bench-connection-files: PART=100 reads a hundredth of the inputs.
 PART ?= 1
 # bench-coverage: simulated studies per cell of its tables.
@@ -302,12 +305,13 @@ screenshot: test-browser ## Take the README's picture of the dashboard
 ##@ Benchmarks: each prints tables and writes benchmarks/results/NAME/
 
 .PHONY: bench-capture
-bench-capture: setup ## Captures, plain and compressed: sojourn ingest against tcptrace, NFStream and tshark (40 minutes, 9 GB of memory; PACKETS)
+bench-capture: setup ## Captures, plain and compressed: sojourn ingest against tcptrace, NFStream and tshark (40 minutes, 9 GB of memory; PACKETS, CAPTURES, FORMS)
 	@infra/setup/debian-packages.sh tcptrace tshark xz-utils:xz zstd
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python \
-		--testbed $(SOJOURN_SHARED)/data/testbed $(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 )))
+		--testbed $(SOJOURN_SHARED)/data/testbed $(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 ))) \
+		$(if $(CAPTURES),--captures $(CAPTURES)) $(if $(FORMS),--forms $(FORMS))
 
 .PHONY: bench-queue
 bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text (10 minutes, 2 GB of disk)

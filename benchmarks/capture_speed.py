@@ -199,6 +199,9 @@ print(sum(1 for _ in flows))
 """
 
 
+CAPTURES = ("long", "short", "mix")
+#: Suffix of the file's name, by form.
+FORMS = {"plain": "", "gzip": ".gz", "zstd": ".zst", "xz": ".xz"}
 #: What unpacks and packs each form to standard output, by the suffix of the file's name.
 DECOMPRESSORS = {".gz": "gzip -dc", ".zst": "zstd -qdc", ".xz": "xz -dc"}
 COMPRESSORS = {".gz": "gzip -c", ".zst": "zstd -qc", ".xz": "xz -1 -c"}
@@ -270,6 +273,8 @@ def main() -> None:
     parser.add_argument("--long-packets", type=int, default=LONG_PACKETS, help="packets of the long connections")
     parser.add_argument("--testbed", type=Path, help="folder of the testbed's runs, for the mix; without it, no mix")
     parser.add_argument("--short-flows", type=int, default=SHORT_FLOWS, help="short connections, of 4 packets each")
+    parser.add_argument("--captures", nargs="+", choices=CAPTURES, default=CAPTURES, help="default: all")
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS), help="default: all")
     options = parser.parse_args()
     for tool in ("tcptrace", "tshark", "gzip", "zstd", "xz"):
         if shutil.which(tool) is None:
@@ -280,20 +285,20 @@ def main() -> None:
 
 def _measure(folder: Path, options: argparse.Namespace) -> None:
     results = Results("capture")
-    captures: list[tuple[str, Callable[[Path, Any], int], Any]] = [
-        (f"packets of {LONG_FLOWS} long connections", long_flows, options.long_packets),
-        (f"packets of {options.short_flows:,} short connections", short_flows, options.short_flows),
-    ]
+    captures: dict[str, tuple[str, Callable[[Path, Any], int], Any]] = {
+        "long": (f"packets of {LONG_FLOWS} long connections", long_flows, options.long_packets),
+        "short": (f"packets of {options.short_flows:,} short connections", short_flows, options.short_flows),
+    }
     if options.testbed is not None:
-        captures.append(("packets of the mix", mix, options.testbed))
-    for title, write, size in captures:
+        captures["mix"] = ("packets of the mix", mix, options.testbed)
+    for title, write, size in (captures[name] for name in CAPTURES if name in captures and name in options.captures):
         capture, part, tiny = folder / "whole.pcap", folder / "part.pcap", folder / "tiny.pcap"
         # In a process of its own: a child begins with the peak memory of the process that starts it.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             packets = pool.apply(write, (capture, size))
         part_packets = first_packets(capture, part, TSHARK_PACKETS)
         first_packets(capture, tiny, 1)
-        for suffix in ("", *COMPRESSORS):
+        for suffix in (FORMS[form] for form in options.forms):
             for path in (capture, part, tiny) if suffix else ():
                 run(f"{COMPRESSORS[suffix]} {path} > {path}{suffix}", folder / "var")
             read = Path(f"{capture}{suffix}")
