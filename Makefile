@@ -65,6 +65,8 @@ SOJOURN := .venv/bin/sojourn
 # Spark's packages are installed when a target needs them, and kept from then on.
 EXTRAS = $(if $(or $(filter spark,$(ENGINE)),$(wildcard .venv/lib/python3*/site-packages/pyspark)),--extra spark)
 TESTS_OF_PACKAGES := ingest/tests transforms/tests api/tests testbed/tests
+# Tests do not wait until what they write is on the disk: they kill processes, and never switch off the power.
+UNFLUSHED = $(shell command -v eatmydata)
 # The tests of one file share a process. The ten slowest tests of more than 5 s are listed at the end.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
 # Our packages are installed as links to these folders. make setup compiles them, because uv does not.
@@ -133,8 +135,8 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, tcptrace, cpio, ffmpeg and faketime, from Debian's packages, flent, and validators
-	@infra/setup/debian-packages.sh chromium tshark tcptrace cpio ffmpeg faketime
+setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, tcptrace, cpio, eatmydata, ffmpeg and faketime, from Debian's packages, flent, and validators
+	@infra/setup/debian-packages.sh chromium tshark tcptrace cpio eatmydata ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
 	@$(UV) venv --quiet --allow-existing var/tools/publication
@@ -210,28 +212,28 @@ test-fuzz-smoke: ## Every fuzz target on 10,000 generated inputs, the same each 
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
 	@echo "==> unit tests"
-	@.venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest and not long" $(TESTS_OF_PACKAGES) tests/repository
-	@cd dashboards && .venv/bin/pytest -q -n $(WORKERS) --dist loadfile -m "not integration" tests
+	@$(UNFLUSHED) .venv/bin/pytest $(PYTEST) -m "not integration and not browser and not guest and not long" $(TESTS_OF_PACKAGES) tests/repository
+	@cd dashboards && $(UNFLUSHED) .venv/bin/pytest -q -n $(WORKERS) --dist loadfile -m "not integration" tests
 
 .PHONY: test-integration
 test-integration: ## From real files to HTTP answers, against figures computed independently
 	@echo "==> integration tests"
-	@.venv/bin/pytest $(PYTEST) -m "integration and not long and not guest" $(TESTS_OF_PACKAGES) tests/integration
+	@$(UNFLUSHED) .venv/bin/pytest $(PYTEST) -m "integration and not long and not guest" $(TESTS_OF_PACKAGES) tests/integration
 
 .PHONY: test-superset
 test-superset: ## Superset as each of its roles, and the adapter between it and the API
 	@echo "==> Superset"
-	@cd dashboards && .venv/bin/pytest -q -m integration tests
+	@cd dashboards && $(UNFLUSHED) .venv/bin/pytest -q -m integration tests
 
 .PHONY: test-testbed
 test-testbed: testbed-image ## A run in the testbed's virtual machine: queue log, captures and counters compared, and ingested
 	@echo "==> testbed's guest"
-	@.venv/bin/pytest -q -m "guest and not long" testbed/tests
+	@$(UNFLUSHED) .venv/bin/pytest -q -m "guest and not long" testbed/tests
 
 .PHONY: test-browser
 test-browser: ## Every dashboard in a real browser, over the build of test-integration; saves the screenshot of the README
 	@echo "==> browser tests"
-	@.venv/bin/python tests/browser/with_servers.py sample
+	@$(UNFLUSHED) .venv/bin/python tests/browser/with_servers.py sample
 
 .PHONY: test-browser-planted
 test-browser-planted: ## Dashboards over planted builds: a growing one, studies, marks, access networks
