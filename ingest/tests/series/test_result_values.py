@@ -117,6 +117,19 @@ def test_one_id_of_two_clients_is_two_transfers_and_a_later_test_is_refused(tmp_
             read(written(tmp_path, IPERF2 + later))
 
 
+def test_reports_that_a_server_dates_1970_are_of_one_transfer_each(tmp_path: Path) -> None:
+    # iperf 2.1.8 -s -y C without -i: seconds apart or at once, they look the same.
+    line = "19700101000000,10.0.0.1,{},10.0.0.2,5001,{},0.0-2.0,2500000,10000000\n"
+    _, tables, reading = read(written(tmp_path, line.format(40000, 1)))
+    assert (values(tables, "transfer 1 rate_bps"), reading.refused) == ([1e7], {})
+    dated = "20261126084600,10.0.0.1,40002,10.0.0.2,5001,2,0.0-2.0,2500000,10000000\n"
+    for other in (line.format(40002, 2), dated):
+        for text in (line.format(40000, 1) + other, other + line.format(40000, 1)):
+            with pytest.raises(InputError, match="not when each began") as caught:
+                read(written(tmp_path, text))
+            assert caught.value.reason == "several_results"
+
+
 def test_an_interval_without_length_is_counted(tmp_path: Path) -> None:
     last = IPERF2.splitlines()[1].replace("1.0-2.0,1000000,8000000", "2.0-2.0,100,0")
     _, tables, reading = read(written(tmp_path, f"{IPERF2}{last}\n"))

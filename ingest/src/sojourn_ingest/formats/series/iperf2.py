@@ -19,7 +19,7 @@ from datetime import datetime
 from sojourn_ingest.formats.content.delimiters import delimiter_of, numbers_of
 from sojourn_ingest.formats.content.plain_text import first_line, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.series.bounds import MORE_LOST, is_more_than_sent
+from sojourn_ingest.formats.series.bounds import MORE_LOST, date_of, is_more_than_sent
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
@@ -65,6 +65,7 @@ SUM = -1
 #: Parallel transfers of one test begin together, as far as whole seconds and a report that is waited for tell.
 LONGEST_BETWEEN_STARTS_S = 3.0
 SEVERAL = "iperf2 report: tests that began at different times; give each test a file of its own"
+UNDATED = "iperf2 report: several transfers, and not when each began; record the client's with -i 1 -y C, a test a file"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class _Line:
     more: tuple[tuple[str, str, float], ...] = ()
     #: Both ends, in the order of the line.
     ends: tuple[bytes, bytes] = (b"", b"")
-    #: When the transfer began, in s of a local clock.
+    #: When the transfer began, in s of a local clock; None where the line has no date.
     began_s: float | None = None
 
     @property
@@ -112,7 +113,7 @@ class Iperf2(Format):
     name = "iperf2"
     without_facts = "iperf2 report without a line that can be read"
     holds_addresses = False
-    version = "iperf2-8"
+    version = "iperf2-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report, or its header, also as a spreadsheet saves it."""
@@ -124,7 +125,7 @@ class Iperf2(Format):
         Raises
         ------
         InputError
-            ``several_results`` for tests that began at different times.
+            ``several_results`` for tests that began at different times, or of which that is not known.
         """
         rows = SeriesRows(reading)
         # A line of nine columns is of UDP if a later one of its transfer is.
@@ -197,7 +198,7 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     Raises
     ------
     InputError
-        ``several_results`` where they did not begin together: they did not compete.
+        ``several_results`` where they did not begin together, so that they did not compete, or it is not known.
     """
     transfers: dict[tuple[int, frozenset[bytes]], _Transfer] = {}
     names: set[str] = set()
@@ -229,6 +230,8 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     is_repeated = latest_s > LONGEST_BETWEEN_STARTS_S
     if is_repeated or (starts and max(starts) - min(starts) > longest_s):
         raise InputError("several_results", SEVERAL)
+    if len(transfers) - len(known) > (not known):
+        raise InputError("several_results", UNDATED)
     return transfers
 
 
@@ -237,12 +240,16 @@ def _ends(found: re.Match[bytes]) -> tuple[bytes, bytes]:
 
 
 def _began_s(found: re.Match[bytes], end_s: float) -> float | None:
-    """Return when a transfer began: a line is written at the end of its interval."""
+    """Return when a transfer began: a line is written at the end of its interval.
+
+    iperf 2.1 dates the final report of what it received 1970.
+    """
     try:
         written = datetime.strptime(found["time"].decode(), "%Y%m%d%H%M%S")
     except ValueError:
         return None
-    return (written - datetime(1970, 1, 1)).total_seconds() - end_s
+    written_s = (written - datetime(1970, 1, 1)).total_seconds()
+    return None if date_of(round(written_s) * 10**9) is None else written_s - end_s
 
 
 def _unnamed(line: bytes) -> _Line | None:

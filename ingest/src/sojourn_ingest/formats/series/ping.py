@@ -33,6 +33,8 @@ from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, Series
 from sojourn_ingest.formats.series.setting import setting_of
 
 MAX_LINE_BYTES = 65_536
+#: White space, and the bell that iputils rings after each reply (-a).
+LINE_END = b" \t\r\n\v\f\a"
 #: Sequence numbers have 16 bits.
 SEQUENCE_NUMBERS = 2**16
 #: Beyond it, a gap is not a number of lost probes, but of another run of the command.
@@ -75,7 +77,7 @@ class _PingText(Format):
     """What reading of both forms shares."""
 
     holds_addresses = False
-    without_facts = "no round-trip time in the output of ping"
+    without_facts = "no round-trip time in the output of ping, which measures none with -s below 16"
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and the round-trip times of its probes; of a damaged file, what came before the damage."""
@@ -84,7 +86,7 @@ class _PingText(Format):
         try:
             with open_plain(source) as handle:
                 while line := handle.readline(MAX_LINE_BYTES):
-                    yield from self.line(line.rstrip(), series)
+                    yield from self.line(line.rstrip(LINE_END), series)
                     offset += len(line)
         except InputError as error:
             error.offset = offset
@@ -103,7 +105,7 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-7"
+    version = "ping-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
@@ -177,7 +179,7 @@ class Fping(_PingText):
     """Output of fping that lists every probe (``-l``, ``-c``)."""
 
     name = "fping"
-    version = "fping-6"
+    version = "fping-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line that is no message of an error is a reply, or a probe without one."""

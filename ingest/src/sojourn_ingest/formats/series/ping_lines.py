@@ -26,7 +26,10 @@ PATTERN = re.compile(rb"^PATTERN: 0x[0-9a-fA-F]")
 _BEGINNING = re.compile(STAMP + TIME_OF_DAY + rb"(?:(?P<size>\d{1,6}) (?P<word>[^\d\s]\S*))?")
 _SEQUENCE = re.compile(rb"(?<![A-Za-z])(?:icmp_)?seq[= ](?P<seq>\d{1,9})(?!\d)")
 _TIME = re.compile(
-    rb"^[.,]?(?: (?:ttl|hlim|hops)=\d{1,3})? [^=<\d]{1,60}[=<] ?(?P<rtt>" + NUMBER + rb") ?(?P<unit>[^\s\d(]{1,16})"
+    # The identifier stands there with iputils' -v.
+    rb"^[.,]?(?: ident=\d{1,5})?(?: (?:ttl|hlim|hops)=\d{1,3})? [^=<\d]{1,60}[=<] ?(?P<rtt>"
+    + NUMBER
+    + rb") ?(?P<unit>[^\s\d(]{1,16})"
 )
 _MARKS = re.compile(rb"^\s*(?:\([^()]*\)\s*)*$")
 _MS_PER = {b"ms": 1.0, b"msec": 1.0, b"us": 1e-3, b"usec": 1e-3}
@@ -36,7 +39,7 @@ _STATED = re.compile(rb"^\S[^=]{0,80}= ?(?P<min>" + NUMBER + rb")/(?P<avg>" + NU
 #: What ping says that is neither an answer nor a probe without one.
 _REMARK = re.compile(
     rb"^(?:---|PATTERN:|WARNING:|ping6?:|pipe \d|\^C|load: |From |\d+ bytes from [^=]*: [A-Z][A-Za-z]+|\d+/\d+ packets"
-    rb"|wrong data byte|Vr HL TOS| \d  \d  \d\d )"
+    rb"|wrong data byte|Vr HL TOS| \d  \d  \d\d |ai->ai_family: )"
 )
 
 FPING = re.compile(
@@ -47,7 +50,11 @@ FPING = re.compile(
 )
 FPING_PROBE = re.compile(rb" : \[\d{1,9}\], ")
 FPING_DUPLICATE = re.compile(rb"^" + STAMP + rb"\S+(?: \(\S+\))?\s+: duplicate for \[\d{1,9}\]")
-FPING_REMARK = re.compile(rb" : xmt/rcv/%|^ICMP |^\[\d\d:\d\d:\d\d\]$|(?:is|are) (?:alive|unreachable)|^\S+: ")
+FPING_REMARK = re.compile(
+    rb" : xmt/rcv/%|^ICMP |^\[\d\d:\d\d:\d\d\]$|(?:is|are) (?:alive|unreachable)|^\S+: "
+    # What -C sums up of each target.
+    rb"|^\S+ +: (?:[\d.]+|-)(?: (?:[\d.]+|-))*$"
+)
 
 #: Loss is rounded to whole percent by some.
 _ROUNDED_PERCENT = 1.0

@@ -31,6 +31,8 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             rb"\A(?:\S{1,40}\n)?qdisc \S+ \S+ (?:dev|root|parent) ",
             "tc's text; run tc -s -j qdisc show, after date +%s.%N",
         ),
+        (rb"\A(?:\[\d\d:\d\d:\d\d\]\n|\n)?\S+\s+: xmt/rcv/%", "fping's sums by target (-q, -Q); run it with -D -c 100"),
+        (rb"\A(?:iperf\S{0,2}: \S.*\n\s*)?Usage: iperf", "iperf's usage, which measured nothing; correct the options"),
         (rb"\A\S+ is (?:alive|unreachable)", "fping's text without round trips; run it with -D -c 100"),
         (
             rb"\A\[\S{3,30}(?: \S{1,20}){0,4}\] \S+\s+: \[\d+\], ",
@@ -53,8 +55,6 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     )
 )
 LONGEST_START_BYTES = 4096
-#: What the testbed keeps of the router for its own check: there is nothing for the user of a run to do.
-OF_THE_TESTBED = re.compile(r"router_setup\.txt|tc_final_\w+\.json")
 #: Keys of the first object of JSON that lacks what a reader needs: what it is, and what to do.
 DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("report",)), "a report like mtr's, which is not read; record ping -D"),
@@ -75,8 +75,6 @@ DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
 
 def what_people_wrote(source: Source) -> str | None:
     """Return what a text is that no reader takes, and what to do; None for what is not known."""
-    if OF_THE_TESTBED.fullmatch(source.plain_name):
-        return None
     first = source.json.value if source.json is not None else None
     first = first[0] if isinstance(first, list) and first else first
     if isinstance(first, dict):
