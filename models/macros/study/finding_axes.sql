@@ -8,15 +8,17 @@
     ({{ asked }}.workload is null or {{ asked }}.workload = {{ measured }}.workload)
         and ({{ asked }}.direction is null or {{ asked }}.direction = {{ measured }}.direction)
         and ({{ asked }}.aqm is null or {{ asked }}.aqm = {{ measured }}.aqm)
-        and (
-            {{ asked }}.queue_size_bdp is null
-            or abs({{ asked }}.queue_size_bdp - {{ measured }}.queue_size_bdp) <= 0.01 * {{ asked }}.queue_size_bdp
-        )
+        and {{ is_queue_size(asked ~ '.queue_size_bdp', measured ~ '.queue_size_bdp') }}
         and ({{ asked }}.bandwidth_low_bps is null or {{ asked }}.bandwidth_low_bps <= {{ measured }}.bandwidth_bps)
         and ({{ asked }}.bandwidth_high_bps is null or {{ asked }}.bandwidth_high_bps >= {{ measured }}.bandwidth_bps)
         and ({{ asked }}.rtt_ms is null or {{ asked }}.rtt_ms = {{ measured }}.rtt_ms)
         and {{ is_listed(asked ~ '.congestion_controls', measured ~ '.congestion_control') }}
         and {{ is_listed(asked ~ '.start_orders', measured ~ '.start_order') }}
+{%- endmacro %}
+
+{#- Whether a queue has the size that is asked for, within one percent; nothing asked is every size. -#}
+{% macro is_queue_size(asked, measured) -%}
+    ({{ asked }} is null or abs({{ asked }} - {{ measured }}) <= 0.01 * {{ asked }})
 {%- endmacro %}
 
 {#- Whether a value is in a list separated by semicolons; an empty list has every value, also none. -#}

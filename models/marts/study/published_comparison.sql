@@ -155,79 +155,16 @@ of_cells as (
     group by group_id
 ),
 
--- Every run of the one kind over every run of the other: on the scale of logarithms, the differences of Hodges and Lehmann.
-ratios as (
-    select
-        numerators.group_id,
-        numerators.own_value / denominators.own_value as ratio,
-        row_number() over (
-            partition by numerators.group_id
-            order by numerators.own_value / denominators.own_value
-        ) as ratio_rank
-    from counted as numerators
-    inner join counted as denominators
-        on numerators.group_id = denominators.group_id
-    where
-        numerators.own_statistic = 'ratio'
-        and numerators.term = 'value'
-        and denominators.term = 'baseline'
-        and numerators.own_value > 0
-        and denominators.own_value > 0
-),
-
-ratio_sizes as (
+ratio_values as (
     select
         group_id,
-        count(case when term = 'value' then 1 end) as value_runs,
-        count(case when term = 'baseline' then 1 end) as baseline_runs
+        term,
+        own_value
     from counted
-    where
-        own_statistic = 'ratio'
-        and own_value > 0
-    group by group_id
+    where own_statistic = 'ratio'
 ),
 
--- Beyond the table, the normal approximation of sojourn_statistics.
-ratio_ranks as (
-    select
-        ratio_sizes.group_id,
-        ratio_sizes.value_runs * ratio_sizes.baseline_runs as pairs,
-        coalesce(
-            shift_ranks.lower_rank,
-            case
-                when greatest(ratio_sizes.value_runs, ratio_sizes.baseline_runs) > 30
-                    then cast(
-                        greatest(
-                            floor(
-                                ratio_sizes.value_runs * ratio_sizes.baseline_runs / cast(2 as double)
-                                - 1.959963984540054 * sqrt(
-                                    ratio_sizes.value_runs * ratio_sizes.baseline_runs
-                                    * (ratio_sizes.value_runs + ratio_sizes.baseline_runs + 1) / cast(12 as double)
-                                )
-                            ),
-                            1
-                        ) as bigint
-                    )
-            end
-        ) as lower_rank
-    from ratio_sizes
-    left join shift_ranks
-        on
-            least(ratio_sizes.value_runs, ratio_sizes.baseline_runs) = shift_ranks.smaller_n
-            and greatest(ratio_sizes.value_runs, ratio_sizes.baseline_runs) = shift_ranks.larger_n
-),
-
-of_ratios as (
-    select
-        ratios.group_id,
-        round(exp(median(ln(ratios.ratio))), 9) as own_value,
-        max(case when ratios.ratio_rank = ratio_ranks.lower_rank then ratios.ratio end) as own_lower,
-        max(case when ratios.ratio_rank = ratio_ranks.pairs + 1 - ratio_ranks.lower_rank then ratios.ratio end) as own_upper
-    from ratios
-    inner join ratio_ranks
-        on ratios.group_id = ratio_ranks.group_id
-    group by ratios.group_id
-),
+{{ ratio_intervals('ratio_values', 'shift_ranks') }},
 
 figures_of_groups as (
     select

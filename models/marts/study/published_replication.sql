@@ -14,6 +14,18 @@ measured as (
     select * from {{ ref('configuration_metric') }}
 ),
 
+run_metrics as (
+    select * from {{ ref('run_metric') }}
+),
+
+study_runs as (
+    select * from {{ ref('run') }}
+),
+
+shift_ranks as (
+    select * from {{ ref('shift_interval_rank') }}
+),
+
 configurations as (
     select * from {{ ref('configuration') }}
 ),
@@ -37,13 +49,124 @@ link_filling as (
     where threshold_id = 'application-fills-link'
 ),
 
+-- What a statement sets over what, if it is a ratio.
+asked_ratios as (
+    select distinct
+        metric,
+        role,
+        aqm,
+        baseline_aqm
+    from mappings
+    where baseline_aqm is not null
+),
+
+-- Two configurations that differ in nothing but the queue.
+queue_pairs as (
+    select
+        asked_ratios.metric,
+        asked_ratios.role,
+        treatments.configuration_id,
+        baselines.configuration_id as baseline_configuration_id,
+        baselines.aqm as baseline_aqm,
+        baselines.queue_size_bdp as baseline_queue_size_bdp,
+        treatments.excluded_runs + baselines.excluded_runs as excluded_runs,
+        asked_ratios.metric
+        || '/' || asked_ratios.role
+        || '/' || treatments.configuration_id
+        || '/over/' || baselines.configuration_id
+        || '/' as pair_id
+    from asked_ratios
+    inner join configurations as treatments
+        on asked_ratios.aqm = treatments.aqm
+    inner join configurations as baselines
+        on
+            asked_ratios.baseline_aqm = baselines.aqm
+            {%- for column in dimension_names('configuration')
+                if column not in ('aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label') %}
+                and treatments.{{ column }} is not distinct from baselines.{{ column }}
+            {%- endfor %}
+),
+
+ratio_values as (
+    {%- for term, configuration in [('value', 'configuration_id'), ('baseline', 'baseline_configuration_id')] %}
+        select
+            queue_pairs.pair_id || run_metrics.basis as group_id,
+            '{{ term }}' as term,
+            run_metrics.metric_value as own_value
+        from queue_pairs
+        inner join run_metrics
+            on
+                queue_pairs.{{ configuration }} = run_metrics.configuration_id
+                and queue_pairs.metric = run_metrics.metric
+                and queue_pairs.role = run_metrics.role
+        inner join study_runs
+            on
+                run_metrics.study_id = study_runs.study_id
+                and run_metrics.run_id = study_runs.run_id
+        where study_runs.exclusion_reason is null
+        {%- if not loop.last %}
+
+            union all
+        {% endif %}
+    {%- endfor %}
+),
+
+{{ ratio_intervals('ratio_values', 'shift_ranks') }},
+
+own_figures as (
+    select
+        configuration_id,
+        metric,
+        role,
+        basis,
+        cast(null as string) as baseline_configuration_id,
+        cast(null as string) as baseline_aqm,
+        cast(null as double) as baseline_queue_size_bdp,
+        value_median as metric_value,
+        value_lower as metric_lower,
+        value_upper as metric_upper,
+        level_ratio,
+        interval_null_reason,
+        runs,
+        excluded_runs
+    from measured
+    where value_median is not null
+
+    union all
+
+    select
+        measured.configuration_id,
+        measured.metric,
+        measured.role,
+        measured.basis,
+        queue_pairs.baseline_configuration_id,
+        queue_pairs.baseline_aqm,
+        queue_pairs.baseline_queue_size_bdp,
+        of_ratios.own_value as metric_value,
+        of_ratios.own_lower as metric_lower,
+        of_ratios.own_upper as metric_upper,
+        case when of_ratios.own_lower is not null then cast(0.95 as double) end as level_ratio,
+        case when of_ratios.own_lower is null then 'too few runs with either queue for a 95% interval of the ratio' end
+            as interval_null_reason,
+        of_ratios.runs,
+        queue_pairs.excluded_runs
+    from measured
+    inner join queue_pairs
+        on
+            measured.configuration_id = queue_pairs.configuration_id
+            and measured.metric = queue_pairs.metric
+            and measured.role = queue_pairs.role
+    inner join of_ratios
+        on queue_pairs.pair_id || measured.basis = of_ratios.group_id
+),
+
 metrics as (
     select
-        measured.*,
+        own_figures.*,
         {{ selected_dimensions('configuration', 'configurations') }}
-    from measured
+    from own_figures
     inner join configurations
-        on measured.configuration_id = configurations.configuration_id
+        on own_figures.configuration_id = configurations.configuration_id
 ),
 
 -- What the application of a role sends alone, by the demand rule of its study: of runs of one configuration it is the same.
@@ -83,9 +206,7 @@ own_metrics as (
         on
             metrics.configuration_id = demands.configuration_id
             and demands.role = case when metrics.role = 'rival' then 'rival' else 'app' end
-    where
-        stating_studies.study_id is null
-        and metrics.value_median is not null
+    where stating_studies.study_id is null
 ),
 
 -- A mapping may have several rows, each of other runs; without runs of any of them it has one answer.
@@ -106,11 +227,13 @@ met as (
         mappings.finding_id as asked_finding_id,
         mappings.mapping as asked_mapping,
         own_metrics.*,
-        own_metrics.value_median * mappings.value_factor as own_value,
-        own_metrics.value_lower * mappings.value_factor as own_lower,
-        own_metrics.value_upper * mappings.value_factor as own_upper,
+        own_metrics.metric_value * mappings.value_factor as own_value,
+        own_metrics.metric_lower * mappings.value_factor as own_lower,
+        own_metrics.metric_upper * mappings.value_factor as own_upper,
         row_number() over (
-            partition by mappings.finding_id, own_metrics.configuration_id, own_metrics.role, own_metrics.basis
+            partition by
+                mappings.finding_id, own_metrics.configuration_id, own_metrics.role, own_metrics.basis,
+                own_metrics.baseline_configuration_id
             order by mappings.mapping_number
         ) as preference
     from mappings
@@ -120,6 +243,8 @@ met as (
             and mappings.role = own_metrics.role
     where
         {{ has_finding_axes('mappings', 'own_metrics') }}
+        and mappings.baseline_aqm is not distinct from own_metrics.baseline_aqm
+        and {{ is_queue_size('mappings.baseline_queue_size_bdp', 'own_metrics.baseline_queue_size_bdp') }}
         and (mappings.application_kind is null or mappings.application_kind = own_metrics.application_kind)
         and (mappings.is_rate_below_demand is null or own_metrics.is_rate_below_demand)
         and {{ is_listed('mappings.applications', 'lower(own_metrics.application)') }}
@@ -186,7 +311,8 @@ final as (
     select
         finding_id
         || '/' || mapping
-        || coalesce('/' || configuration_id || '/' || role || '/' || basis, '') as published_replication_id,
+        || coalesce('/' || configuration_id || '/' || role || '/' || basis, '')
+        || coalesce('/over/' || baseline_configuration_id, '') as published_replication_id,
         finding_id,
         stating_study_id,
         reference,
@@ -220,6 +346,7 @@ final as (
         start_order,
         congested_direction,
         synthetic,
+        baseline_configuration_id,
         metric,
         role,
         basis,
