@@ -1,4 +1,4 @@
-"""The wheel in an empty environment: no Rust, no checkout, another folder."""
+"""The files of a release in an empty environment: no Rust, no checkout, another folder."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pytest
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 READY_S = 1800
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 DATA = {
     "models": "sojourn_transforms/project",
     "ingest/sample/runs": "sojourn_ingest/sample/runs",
@@ -37,13 +38,20 @@ def uv(repository: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the files that `make release` leaves."""
     out = tmp_path_factory.mktemp("dist")
-    done = subprocess.run(
-        [repository / "infra/wheel/build.sh", out], cwd=repository, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = out.glob("*.whl")
+    for script in ("build.sh", "release.sh"):
+        done = subprocess.run(
+            [repository / "infra/wheel" / script, out], cwd=repository, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(release: Path) -> Path:
+    (built,) = release.glob("sojourn-*.whl")
     return built
 
 
@@ -64,13 +72,27 @@ def outside() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, uv: str, outside: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = tmp_path_factory.mktemp("environment") / "venv"
-    for command in (
-        ["venv", "--quiet", environment],
-        ["pip", "install", "--quiet", "--compile-bytecode", "--python", environment / "bin/python", f"{wheel}[serve]"],
-    ):
+    (client,) = wheel.parent.glob("sojourn_client-*.whl")
+    into = ["--quiet", "--compile-bytecode", "--python", str(environment / "bin/python")]
+    for command in (["venv", "--quiet", str(environment)], ["pip", "install", *into, f"{wheel}[serve]", str(client)]):
         done = subprocess.run([uv, *command], env=outside, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     return environment / "bin" / "sojourn"
+
+
+def test_a_release_has_checksums_and_the_list_of_what_it_is_made_of(release: Path, repository: Path) -> None:
+    version = (repository / "VERSION").read_text().strip()
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=release, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+    names = {line.partition(":")[0] for line in checked.stdout.splitlines()}
+    assert names == {path.name for path in release.iterdir()} - {"SHA256SUMS"}
+    assert len(names) == 4
+    listed = json.loads((release / f"sojourn-{version}.cdx.json").read_text(encoding="utf-8"))
+    assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.5")
+    assert {"duckdb", "fastapi", "numpy", "pyarrow"} <= {component["name"] for component in listed["components"]}
+    assert 'name = "sojourn-decode"' in (release / f"sojourn-{version}-Cargo.lock").read_text(encoding="utf-8")
 
 
 def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(wheel: Path, repository: Path) -> None:
@@ -124,6 +146,17 @@ def test_ingest_build_and_serve_from_another_folder(
         studies = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/studies", timeout=300))
         url = f"http://127.0.0.1:{port}/v1/distributions/queuing_delay?group=queue_label"
         delay = json.load(urllib.request.urlopen(url, timeout=300))
+        (question,) = re.findall(r"^curl '(http\S+)'$", README, re.MULTILINE)
+        question = question.replace("127.0.0.1:8000", f"127.0.0.1:{port}")
+        finding = json.load(urllib.request.urlopen(question, timeout=300))
+        client = _python(
+            installed,
+            "from sojourn_client import Client\n"
+            "rows = Client().records('run_harm', [('study_id', 'sojourn-sample'), ('role', 'app')])\n"
+            "print(len(rows))",
+            {**outside, "SOJOURN_API_URL": f"http://127.0.0.1:{port}"},
+            tmp_path,
+        )
         maps = Path(f"/proc/{server.pid}/maps").read_text()
     finally:
         # The whole group: until the service takes its place, the command waits for an ingest or a build.
@@ -133,9 +166,47 @@ def test_ingest_build_and_serve_from_another_folder(
     assert health["status"] == "ok"
     assert studies["studies"]
     assert delay["rows"]
+    (shown,) = re.findall(r"^```json\n(\{\"verdict.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert finding["rows"] == [json.loads(shown)]
+    assert int(client) > 10
+    # The same build in SQL, without the service.
+    in_sql = _python(
+        installed,
+        "from sojourn_transforms.sql.local import connect_local\n"
+        "db = connect_local()\n"
+        "select = \"select count(*) from run_harm where study_id = 'sojourn-sample' and role = 'app'\"\n"
+        "print(db.sql(select).fetchall()[0][0])\n"
+        "assert db.sql('select count(*) from lake.ingest_outcome').fetchall()[0][0] > 0",
+        outside,
+        tmp_path,
+    )
+    assert in_sql == client
     # What was generated is in the folder where the command ran, and nothing was loaded from the checkout.
     assert (tmp_path / "var" / "snapshots" / "CURRENT").exists()
     assert str(repository) not in maps
+
+
+def _python(installed: Path, programme: str, environment: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(
+        [installed.with_name("python"), "-c", programme],
+        env=environment, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_first_command_of_the_readme_says_what_it_shows(
+    installed: Path, outside: dict[str, str], repository: Path, tmp_path: Path
+) -> None:
+    (command,) = re.findall(r"^\.venv/bin/sojourn (look \S+)$", README, re.MULTILINE)
+    page = tmp_path / "look.html"
+    done = subprocess.run(
+        ["bash", "-c", f"{installed} {command} --no-open --out {page}"],
+        env=outside, cwd=repository, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (sentence,) = re.findall(r"^> (.+)$", README, re.MULTILINE)
+    assert sentence in re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
 
 
 def test_no_dbt_is_installed(installed: Path) -> None:
@@ -165,7 +236,7 @@ def test_without_the_extra_serve_says_what_to_install(
         [tmp_path / "venv/bin/sojourn", "serve"], env=outside, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.endswith("install sojourn with its extra serve: sojourn[serve]\n")
+    assert done.stderr.endswith("pip install 'sojourn[serve]'\n")
     assert done.stderr.count("\n") == 1
 
 
