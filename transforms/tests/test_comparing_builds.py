@@ -62,9 +62,9 @@ def test_doubles_may_differ_in_their_last_digits_and_no_more(tmp_path: Path) -> 
     ],
 )  # fmt: skip
 def test_each_difference_is_listed_with_an_example(tmp_path: Path, changed: tuple, expected: str) -> None:
-    found = differences(tmp_path, mart(*changed))
-    assert len(found) == 1
-    assert expected in found[0]
+    differing = differences(tmp_path, mart(*changed))
+    assert len(differing) == 1
+    assert expected in differing[0]
 
 
 def test_another_type_and_a_missing_mart_are_differences(tmp_path: Path) -> None:

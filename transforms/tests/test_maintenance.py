@@ -157,9 +157,9 @@ def test_a_compaction_killed_before_or_after_its_commit_loses_nothing(
             patch.setattr(Lake, method, killed)
             with pytest.raises(KeyboardInterrupt):
                 compact(lake, plan)
-        found = Lake(lake.root)
-        assert scores(found) == before
-        assert found.fingerprint() == fingerprint
+        reopened = Lake(lake.root)
+        assert scores(reopened) == before
+        assert reopened.fingerprint() == fingerprint
 
     compact_and_be_killed("publish_pack")
     assert len(list((lake.root / "data" / "qoe_score").iterdir())) == 5

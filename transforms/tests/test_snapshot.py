@@ -370,9 +370,9 @@ def test_damaged_documents_are_found_without_reading_every_byte_and_written_agai
         path.unlink()
     else:
         path.write_bytes(whole[:-9] if damage == "torn" else whole.replace(b"d", b"D"))
-    told = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
-    assert (told.exit_code, f"{tmp_path / 'snapshots' / build_id}" in told.output) == (1, True), told.output
-    assert "damaged in published builds: 1 file; run sojourn build --var " in told.output
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
+    assert (result.exit_code, f"{tmp_path / 'snapshots' / build_id}" in result.output) == (1, True), result.output
+    assert "damaged in published builds: 1 file; run sojourn build --var " in result.output
     if damage != "altered":
         assert current_build(tmp_path / "snapshots") is None
     assert put(tmp_path, ("a", 1.0)) == (build_id, False)
@@ -389,8 +389,8 @@ def test_a_damaged_pointer_is_found(tmp_path: Path, content: bytes | None) -> No
     else:
         path.write_bytes(content)
     for options in ([], ["--hashes"]):
-        told = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path), *options])
-        assert (told.exit_code, str(path) in told.output) == (1, True), told.output
+        result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path), *options])
+        assert (result.exit_code, str(path) in result.output) == (1, True), result.output
     put(tmp_path, ("a", 1.0))
     assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
 

@@ -316,10 +316,10 @@ def test_sources_in_an_object_store_are_read_in_tasks(
 
     def ingest_there(lake: Lake, engine: SparkSession | None) -> list[Attempt]:
         runner = None if engine is None else SparkRunner(engine)
-        found = survey(lake, [source], packets=False, largest=1)
-        made = IngestSession(lake, Pseudonymiser(b"key"), runner=runner, descriptions=found.descriptions)
+        surveyed = survey(lake, [source], packets=False, largest=1)
+        made = IngestSession(lake, Pseudonymiser(b"key"), runner=runner, descriptions=surveyed.descriptions)
         with lake.writing():
-            attempts = [attempt for batch in found.batches() for attempt in made.run(batch, lambda _: None)]
+            attempts = [attempt for batch in surveyed.batches() for attempt in made.run(batch, lambda _: None)]
             lake.remove_leftovers()
         return attempts
 

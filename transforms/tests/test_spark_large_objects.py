@@ -49,11 +49,11 @@ def test_a_part_of_an_object_that_was_replaced_is_refused(tables: Bucket, tmp_pa
     session = IngestSession(lake, Pseudonymiser(b"key"), descriptions=[as_path(f"{tables.uri}/in-parts.yaml")])
     path = as_path(f"{tables.uri}/{name}")
     session.prepare([path])
-    told = open_large(session, path, 20_000)
-    parts = [FilePart(**part) for part in told["parts"]]
+    objects = open_large(session, path, 20_000)
+    parts = [FilePart(**part) for part in objects["parts"]]
     assert len(parts) > 2
     opened = streamed(path)
-    assert opened.content_hash == open_file(path).content_hash == told["opened"][2]
+    assert opened.content_hash == open_file(path).content_hash == objects["opened"][2]
     state = path.stat()
     format_name = "connection_table:in-parts/connections"
     large = LargeFile(opened.source, format_name, opened.content_hash, "v", (state.st_size, state.st_mtime_ns))

@@ -92,9 +92,9 @@ def test_damage_is_found_named_and_repaired(var: Path, folder: Path, damage: obj
         refuse_damage(Lake(var / "lake"), full=full)
     assert "\n" not in str(error.value)
     runner = CliRunner()
-    told = runner.invoke(maintain, ["verify", "--var", str(var), *(["--hashes"] if full else [])])
-    assert told.exit_code == 1
-    assert words in told.output
+    result = runner.invoke(maintain, ["verify", "--var", str(var), *(["--hashes"] if full else [])])
+    assert result.exit_code == 1
+    assert words in result.output
     before = sorted(path for path in var.rglob("*") if path.is_file())
     dry = runner.invoke(maintain, ["repair", "--dry-run", "--var", str(var)])
     assert f"sojourn ingest {source}" in dry.output
@@ -214,11 +214,11 @@ def without_hashes(var: Path) -> None:
     """Rewrite the commits as a version that recorded no hashes did, and no chain."""
     shutil.rmtree(var / "lake" / "heads")
     for path in (var / "lake" / "commits").iterdir():
-        told = json.loads(path.read_text())
-        del told["checksum"], told["link"]
-        for file in told["files"]:
+        document = json.loads(path.read_text())
+        del document["checksum"], document["link"]
+        for file in document["files"]:
             del file["sha256"]
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(document))
 
 
 def test_a_lake_without_hashes_is_read_and_gets_them(var: Path, folder: Path) -> None:
@@ -226,14 +226,14 @@ def test_a_lake_without_hashes_is_read_and_gets_them(var: Path, folder: Path) ->
     without_hashes(var)
     assert facts(var) == whole
     runner = CliRunner()
-    told = runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)])
-    assert told.exit_code == 0
-    assert "without a hash: 9 files; " in told.output
+    result = runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)])
+    assert result.exit_code == 0
+    assert "without a hash: 9 files; " in result.output
     assert runner.invoke(maintain, ["verify", "--add-hashes", "--var", str(var)]).exit_code == 0
     lake = Lake(var / "lake")
     assert (facts(var), lake.fingerprint()) == (whole, fingerprint)
-    found = verify(lake, full=True)
-    assert (found.without_hash, found.damages) == (0, ())
+    damage = verify(lake, full=True)
+    assert (damage.without_hash, damage.damages) == (0, ())
     flip(file_of(var, folder / "b.txt"))
     assert len(verify(lake, full=True).damages) == 1
     cut(file_of(var, folder / "b.txt"))
@@ -269,10 +269,10 @@ def test_a_deleted_commit_is_named_and_its_files_stay_until_it_is_back(var: Path
     content = path.read_bytes()
     path.unlink()
     runner = CliRunner()
-    told = runner.invoke(maintain, ["verify", "--var", str(var)])
-    assert told.exit_code == 1
-    assert f"commit {path.stem} is missing" in told.output
-    assert f"no commit names an outcome of {source}" in told.output
+    result = runner.invoke(maintain, ["verify", "--var", str(var)])
+    assert result.exit_code == 1
+    assert f"commit {path.stem} is missing" in result.output
+    assert f"no commit names an outcome of {source}" in result.output
     before = sorted((var / "lake" / "data").rglob("*"))
     with pytest.raises(LakeDamagedError, match=f"commit {path.stem} is missing; run sojourn maintain repair"):
         ingest(var, folder)
@@ -351,9 +351,9 @@ def test_a_damaged_head_is_named_and_repaired(var: Path, folder: Path, content: 
     whole = facts(var)
     (head,) = (var / "lake" / "heads").iterdir()
     head.write_bytes(content)
-    told = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
-    assert told.exit_code == 1
-    assert f"heads/{head.name} is damaged" in told.output
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert result.exit_code == 1
+    assert f"heads/{head.name} is damaged" in result.output
     # The next writer would put a head in its place that does not know what is missing.
     with pytest.raises(LakeDamagedError, match=f"heads/{head.name} is damaged; run sojourn maintain repair"):
         ingest(var, folder)
@@ -371,9 +371,9 @@ def test_a_last_commit_that_was_deleted_with_its_head_is_missed(var: Path, folde
     (head,) = (var / "lake" / "heads").iterdir()
     head.unlink()
     before = sorted((var / "lake" / "data").rglob("*"))
-    told = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
-    assert told.exit_code == 1
-    assert "the head of the chain is missing" in told.output
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert result.exit_code == 1
+    assert "the head of the chain is missing" in result.output
     with pytest.raises(LakeDamagedError, match="the head of the chain is missing"):
         ingest(var, folder)
     assert sorted((var / "lake" / "data").rglob("*")) == before
@@ -407,9 +407,9 @@ def test_files_that_no_commit_names_are_told_before_they_are_removed(
 ) -> None:
     orphan = var / "lake" / "data" / "series" / "orphan.parquet"
     orphan.write_bytes(b"cut short")
-    told = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
-    assert told.exit_code == 0
-    assert "no commit names data/series/orphan.parquet" in told.output
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert result.exit_code == 0
+    assert "no commit names data/series/orphan.parquet" in result.output
     ingest(var, folder)
     assert not orphan.exists()
     assert [record.getMessage() for record in caplog.records] == [
@@ -427,8 +427,8 @@ def test_the_chain_goes_on_after_a_compaction_and_through_changes(
         with lake.writing():
             compact(lake, plan_compaction(lake))
         # Neither what was replaced before comes back, nor is anything missed.
-        found = verify(Lake(var / "lake"), full=True)
-        assert (found.damages, found.missing, found.unnamed) == ((), (), ())
+        damage = verify(Lake(var / "lake"), full=True)
+        assert (damage.damages, damage.missing, damage.unnamed) == ((), (), ())
         # Two of a.txt: the copy has the content that it had first.
         assert len(Lake(var / "lake").live()) == 4
         assert Lake(var / "lake").leftovers() == []

@@ -102,8 +102,8 @@ def test_polars_and_arrow_hold_what_pandas_holds(url: str) -> None:
         assert polars.rows(named=True) == arrow.to_pylist()
         assert arrow.schema.field("harm_ratio").metadata == {b"unit": b"ratio"}
         assert arrow.schema.metadata[b"sojourn.build_id"] == b"b1"
-        found = api.polars.distribution("queuing_delay", group="aqm", statistic="cdf", bins_per_octave=1)
-        assert found.equals(
+        answer = api.polars.distribution("queuing_delay", group="aqm", statistic="cdf", bins_per_octave=1)
+        assert answer.equals(
             pl.DataFrame(api.distribution("queuing_delay", group="aqm", statistic="cdf", bins_per_octave=1))
         )
         compared = api.arrow.comparisons("harm", factor="aqm", baseline="tail-drop", level=0.9, role="app")
@@ -125,8 +125,8 @@ def test_lists_are_several_values_of_a_filter_or_one_parameter(url: str) -> None
     some = Client(url).rows("run", aqm=["codel", "fq_codel"], select=["run_id", "aqm"], synthetic=False)
     assert set(some.aqm) == {"codel", "fq_codel"}
     assert list(some.columns) == ["run_id", "aqm"]
-    found = Client(url).distribution("queuing_delay", group=["aqm"], quantiles=[0.5, 0.95])
-    assert len(found) == 6
+    answer = Client(url).distribution("queuing_delay", group=["aqm"], quantiles=[0.5, 0.95])
+    assert len(answer) == 6
     compared = Client(url).comparisons("harm", factor="aqm", baseline="tail-drop", role="app")
     assert set(compared.treatment) == {"codel", "fq_codel"}
 

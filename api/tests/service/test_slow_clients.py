@@ -63,8 +63,8 @@ def test_a_byte_a_second_is_let_go_after_the_stated_time(server: Server, connect
         time.sleep(max(0.0, started + 0.5 * (place + 1) - time.monotonic()))
     for connection in (*slow, *silent):
         connection.settimeout(30)
-        told = read_until_closed(connection)
-        head, _, body = told.partition(b"\r\n\r\n")
+        response = read_until_closed(connection)
+        head, _, body = response.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408 ")
         assert json.loads(body)["type"] == "urn:sojourn:problem:slow-request"
     assert time.monotonic() - started >= REQUEST_SECONDS

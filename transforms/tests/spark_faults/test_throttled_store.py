@@ -66,15 +66,15 @@ def upstream() -> Iterator[str]:
 def bucket(upstream: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     name = f"b{uuid.uuid4().hex[:12]}"
     credentials = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
-    found = Bucket(
+    bucket = Bucket(
         f"s3a://{name}/lake",
         credentials | {"AWS_ENDPOINT_URL": upstream, "AWS_REGION": "us-east-1", LAKE_VARIABLE: f"s3a://{name}/lake"},
     )
-    for variable, value in found.direct.items():
+    for variable, value in bucket.direct.items():
         if variable != LAKE_VARIABLE:
             monkeypatch.setenv(variable, value)
     boto3.client("s3", region_name="us-east-1").create_bucket(Bucket=name)
-    return found
+    return bucket
 
 
 @pytest.fixture(scope="module")

@@ -54,8 +54,8 @@ def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureF
     assert "│ NULL    │" in (drawn := capsys.readouterr().out)
     assert "\x1b" not in drawn
     run_sql(question, Form.PARQUET, tmp_path / "it's.parquet", var)
-    found = duckdb.read_parquet(str(tmp_path / "it's.parquet"))
-    assert [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()] == rows
+    exported = duckdb.read_parquet(str(tmp_path / "it's.parquet"))
+    assert [dict(zip(exported.columns, row, strict=True)) for row in exported.fetchall()] == rows
     run_sql("show tables", Form.CSV, None, var)
     assert capsys.readouterr().out == "name\nrun\nstudy\n"
 

@@ -73,5 +73,5 @@ def test_the_benchmark_still_finds_what_the_table_says(tables: list[list[str]], 
         (row,) = (row for row in tables if row[0] == name)
         for world, cell in zip(benchmark.WORLDS.values(), row[2:], strict=True):
             published = float(cell.split("/")[0]) / 100
-            found = benchmark.coverage(name, world, 10, studies)
-            assert abs(found - published) <= 4 * math.sqrt(published * (1 - published) / studies), (name, world.name)
+            covered = benchmark.coverage(name, world, 10, studies)
+            assert abs(covered - published) <= 4 * math.sqrt(published * (1 - published) / studies), (name, world.name)

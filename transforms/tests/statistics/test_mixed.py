@@ -358,9 +358,9 @@ def test_checks_find_planted_faults_and_pass_what_has_none() -> None:
 
 def test_brown_forsythe_is_that_of_r_and_refuses_without_variation() -> None:
     groups = [np.asarray(values, dtype=np.float64) for values in GOLDEN["insect_sprays"]["groups"]]
-    found = brown_forsythe(groups)
-    assert found.statistic == pytest.approx(GOLDEN["insect_sprays"]["F"])
-    assert found.p_value == pytest.approx(GOLDEN["insect_sprays"]["p"])
+    test = brown_forsythe(groups)
+    assert test.statistic == pytest.approx(GOLDEN["insect_sprays"]["F"])
+    assert test.p_value == pytest.approx(GOLDEN["insect_sprays"]["p"])
     assert brown_forsythe([np.ones(3), np.ones(3)]).p_null_reason == "no variation within cells"
 
 

@@ -28,7 +28,7 @@ def sums(events: np.ndarray, sizes: np.ndarray) -> ClusterSums:
 def test_the_interval_is_that_of_cluster_robust_regression() -> None:
     random = np.random.default_rng(4)
     (x, n), (y, m) = clusters(random, 60, 0.2, 0.1), clusters(random, 50, 0.3, 0.1)
-    found = share_difference_of_sums(sums(x, n), sums(y, m))
+    estimate = share_difference_of_sums(sums(x, n), sums(y, m))
     variances = []
     for events, sizes in ((x, n), (y, m)):
         groups = np.repeat(np.arange(sizes.size), sizes)
@@ -36,7 +36,7 @@ def test_the_interval_is_that_of_cluster_robust_regression() -> None:
         # Without the correction (N - 1) / (N - k) of a regression, which is 1 for a mean.
         fitted = OLS(values, np.ones((values.size, 1))).fit(cov_type="cluster", cov_kwds={"groups": groups})
         variances.append(float(fitted.cov_params()[0, 0]))
-    assert found.test.statistic == pytest.approx(found.shift.value / np.sqrt(sum(variances)), rel=1e-9)
+    assert estimate.test.statistic == pytest.approx(estimate.shift.value / np.sqrt(sum(variances)), rel=1e-9)
 
 
 def test_clusters_of_one_side_only_give_what_their_sums_give() -> None:
@@ -68,12 +68,12 @@ def test_few_clusters_are_refused_with_the_reason() -> None:
     events, sizes = np.ones(9), np.full(9, 10)
     many = np.ones(30), np.full(30, 10)
     zeros = np.zeros(30)
-    found = share_difference(
+    estimate = share_difference(
         np.r_[events, zeros], np.r_[sizes, zeros], np.r_[np.zeros(9), many[0]], np.r_[np.zeros(9), many[1]]
     )
-    assert found.shift.interval is None
-    assert found.shift.interval_null_reason == "9 clusters: an interval needs 10"
-    assert found.test.p_value is None
+    assert estimate.shift.interval is None
+    assert estimate.shift.interval_null_reason == "9 clusters: an interval needs 10"
+    assert estimate.test.p_value is None
     with pytest.raises(ValueError, match="at least one connection"):
         share_difference([0], [0], [1], [2])
 

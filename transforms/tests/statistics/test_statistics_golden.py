@@ -71,8 +71,8 @@ def test_wilson() -> None:
 
 def test_rate_ratio() -> None:
     for events, exposure, baseline, baseline_exposure, ratio, lower, upper in GOLDEN["rate_ratio"]:
-        found = rate_ratio(int(events), exposure, int(baseline), baseline_exposure)
-        assert [found.value, *bounds(found)] == close([ratio, lower, upper], 1e-6)
+        estimate = rate_ratio(int(events), exposure, int(baseline), baseline_exposure)
+        assert [estimate.value, *bounds(estimate)] == close([ratio, lower, upper], 1e-6)
 
 
 def test_pearson() -> None:
@@ -81,10 +81,10 @@ def test_pearson() -> None:
 
 
 def test_spearman_with_ties() -> None:
-    found = spearman(INPUT["ozone"], INPUT["wind"])
-    assert found.value == close(GOLDEN["spearman"])
+    estimate = spearman(INPUT["ozone"], INPUT["wind"])
+    assert estimate.value == close(GOLDEN["spearman"])
     # Two bootstraps, of 2,000 and 40,000 resamples.
-    assert bounds(found) == pytest.approx(GOLDEN["spearman_bootstrap"], abs=0.015)
+    assert bounds(estimate) == pytest.approx(GOLDEN["spearman_bootstrap"], abs=0.015)
 
 
 def test_cluster_mean() -> None:
@@ -95,8 +95,8 @@ def test_cluster_mean() -> None:
 
 def test_cluster_bootstrap() -> None:
     clusters = np.repeat(np.arange(16), 17)
-    found = cluster_bootstrap_mean(INPUT["eruptions"], clusters)
-    assert bounds(found) == pytest.approx(GOLDEN["cluster_bootstrap"]["mean"], abs=0.01)
+    estimate = cluster_bootstrap_mean(INPUT["eruptions"], clusters)
+    assert bounds(estimate) == pytest.approx(GOLDEN["cluster_bootstrap"]["mean"], abs=0.01)
     of_median = cluster_bootstrap_quantile(INPUT["eruptions"], clusters)
     assert bounds(of_median) == pytest.approx(GOLDEN["cluster_bootstrap"]["median"], abs=0.04)
 
@@ -140,19 +140,19 @@ def test_brunner_munzel_against_its_paper() -> None:
     statistic, _, p_value = GOLDEN["brunner_munzel"]
     # Brunner and Munzel (2000) print 3.1375 and p = 0.0058 for the shoulder pain.
     assert (statistic, p_value) == (pytest.approx(3.1375, abs=5e-5), pytest.approx(0.0058, abs=5e-5))
-    found = brunner_munzel(INPUT["pain_n"], INPUT["pain_y"])
-    assert [found.statistic, found.p_value] == close([statistic, p_value])
+    test = brunner_munzel(INPUT["pain_n"], INPUT["pain_y"])
+    assert [test.statistic, test.p_value] == close([statistic, p_value])
 
 
 def test_cliffs_delta() -> None:
     for first, second, expected in (("x", "y", "cliff"), ("pain_y", "pain_n", "cliff_ties")):
-        found = cliffs_delta(INPUT[first], INPUT[second])
-        assert [found.value, *bounds(found)] == close(GOLDEN[expected])
+        estimate = cliffs_delta(INPUT[first], INPUT[second])
+        assert [estimate.value, *bounds(estimate)] == close(GOLDEN[expected])
 
 
 def test_kolmogorov_smirnov() -> None:
-    found = kolmogorov_smirnov(INPUT["x"], INPUT["y"])
-    assert [found.statistic, found.p_value] == close(GOLDEN["ks"])
+    test = kolmogorov_smirnov(INPUT["x"], INPUT["y"])
+    assert [test.statistic, test.p_value] == close(GOLDEN["ks"])
 
 
 def test_exact_bootstrap_meets_sixty_thousand_resamples() -> None:
@@ -163,8 +163,8 @@ def test_exact_bootstrap_meets_sixty_thousand_resamples() -> None:
 
 def test_kruskal_wallis_and_dunn() -> None:
     groups = {name: INPUT["plant"][INPUT["plant_group"] == name] for name in ("ctrl", "trt1", "trt2")}
-    found = kruskal_wallis(groups)
-    assert [found.statistic, found.p_value] == close(GOLDEN["kruskal"])
+    test = kruskal_wallis(groups)
+    assert [test.statistic, test.p_value] == close(GOLDEN["kruskal"])
     by_month = {str(month): INPUT["ozone"][INPUT["month"] == month] for month in range(5, 10)}
     tied = kruskal_wallis(by_month)
     assert [tied.statistic, tied.p_value] == close(GOLDEN["kruskal_ties"])
@@ -189,8 +189,8 @@ def test_equivalence() -> None:
 
 
 def test_shapiro_wilk() -> None:
-    found = shapiro_wilk(INPUT["eruptions"])
-    assert [found.statistic, found.p_value] == close(GOLDEN["shapiro"], 1e-5)
+    test = shapiro_wilk(INPUT["eruptions"])
+    assert [test.statistic, test.p_value] == close(GOLDEN["shapiro"], 1e-5)
 
 
 def test_dip() -> None:
@@ -200,9 +200,9 @@ def test_dip() -> None:
         ("eruptions", "dip_eruptions"),
         ("x", "dip_x"),
     ):
-        found = dip_test(INPUT[values])
-        assert found.statistic == close(GOLDEN[expected][0])
-        assert found.p_value == pytest.approx(GOLDEN[expected][1], abs=0.01)
+        test = dip_test(INPUT[values])
+        assert test.statistic == close(GOLDEN[expected][0])
+        assert test.p_value == pytest.approx(GOLDEN[expected][1], abs=0.01)
 
 
 def test_mixture() -> None:

@@ -54,18 +54,18 @@ def test_iqb_equals_the_reference_calculator_on_every_row(requirements: list[Req
         rows = list(csv.DictReader(handle))
     assert len(rows) == 756
     for row in rows:
-        found = iqb({name: float(row[name]) for name in QUANTITIES}, requirements)
+        score = iqb({name: float(row[name]) for name in QUANTITIES}, requirements)
         expected = {case: float(row[case.replace(" ", "_")]) for case in USE_CASES}
-        assert found.by_use_case == pytest.approx(expected, abs=1e-9), row["file"]
-        assert found.score == pytest.approx(float(row["iqb_score"]), abs=1e-9), row["file"]
+        assert score.by_use_case == pytest.approx(expected, abs=1e-9), row["file"]
+        assert score.score == pytest.approx(float(row["iqb_score"]), abs=1e-9), row["file"]
 
 
 def test_what_binds_is_named_and_a_threshold_itself_is_not_enough(requirements: list[Requirement]) -> None:
     good = {"download_throughput_mbps": 100, "upload_throughput_mbps": 100, "latency_ms": 10, "packet_loss": 0.0}
-    found = iqb(good, requirements)
-    assert [(unmet.use_case, unmet.quantity) for unmet in found.unmet] == [("gaming", "latency_ms")]
-    assert found.by_use_case["gaming"] == pytest.approx(12 / 17)
-    assert found.score == pytest.approx((5 + 12 / 17) / 6)
+    score = iqb(good, requirements)
+    assert [(unmet.use_case, unmet.quantity) for unmet in score.unmet] == [("gaming", "latency_ms")]
+    assert score.by_use_case["gaming"] == pytest.approx(12 / 17)
+    assert score.score == pytest.approx((5 + 12 / 17) / 6)
     with pytest.raises(KeyError):
         iqb({"latency_ms": 1.0}, requirements)
     with pytest.raises(ValueError, match="at least one requirement"):

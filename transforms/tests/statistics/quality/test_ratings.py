@@ -11,20 +11,20 @@ from sojourn_statistics.quality.ratings import are_apart, paired_difference, sum
 
 def test_interval_and_normality_of_a_published_example() -> None:
     """Shapiro and Wilk 1965, weights of 11 men in pounds: W = 0.79."""
-    found = summary([148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236], 0, 300)
-    assert found.normality_w is not None
-    assert round(found.normality_w, 2) == 0.79
-    assert found.normality_p is not None
-    assert found.normality_p < 0.01
-    assert found.mean == 172
+    ratings = summary([148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236], 0, 300)
+    assert ratings.normality_w is not None
+    assert round(ratings.normality_w, 2) == 0.79
+    assert ratings.normality_p is not None
+    assert ratings.normality_p < 0.01
+    assert ratings.mean == 172
 
 
 def test_t_interval_by_hand() -> None:
     # 3, 4, 5: mean 4, deviation 1, t of 2 degrees of freedom 4.302653.
-    found = summary([3, 4, 5], 1, 7)
-    assert (found.subjects, found.mean, found.standard_deviation) == (3, 4, 1)
-    assert found.lower == pytest.approx(4 - 4.302652729911275 / math.sqrt(3))
-    assert found.upper == pytest.approx(4 + 4.302652729911275 / math.sqrt(3))
+    ratings = summary([3, 4, 5], 1, 7)
+    assert (ratings.subjects, ratings.mean, ratings.standard_deviation) == (3, 4, 1)
+    assert ratings.lower == pytest.approx(4 - 4.302652729911275 / math.sqrt(3))
+    assert ratings.upper == pytest.approx(4 + 4.302652729911275 / math.sqrt(3))
 
 
 def test_one_rating_has_no_interval_and_two_no_test() -> None:

@@ -12,8 +12,14 @@ from sojourn_statistics.quality.replicated_groups import competition_ranks, repl
 
 
 def test_median_of_six_is_enclosed_by_the_least_and_the_greatest() -> None:
-    found = replicated_median([6.0, 1.0, 5.0, 2.0, 4.0, 3.0], "day")
-    assert (found.replicates, found.median, found.lower, found.upper, found.null_reason) == (6, 3.5, 1.0, 6.0, None)
+    estimate = replicated_median([6.0, 1.0, 5.0, 2.0, 4.0, 3.0], "day")
+    assert (estimate.replicates, estimate.median, estimate.lower, estimate.upper, estimate.null_reason) == (
+        6,
+        3.5,
+        1.0,
+        6.0,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -21,8 +27,8 @@ def test_median_of_six_is_enclosed_by_the_least_and_the_greatest() -> None:
     [([7.0], "one month"), ([1.0, 2.0], "fewer than 6 months: an exact 95% interval of the median needs 6")],
 )
 def test_few_replicates_have_a_reason(values: list[float], reason: str) -> None:
-    found = replicated_median(values, "month")
-    assert (found.lower, found.upper, found.null_reason) == (None, None, reason)
+    estimate = replicated_median(values, "month")
+    assert (estimate.lower, estimate.upper, estimate.null_reason) == (None, None, reason)
 
 
 def test_no_replicate_is_refused() -> None:

@@ -47,7 +47,7 @@ def test_impairment_by_loss(macros: Any) -> None:
     loss, burst, equipment, robustness = np.array(
         list(itertools.product(np.linspace(0, 1, 41), [0.5, 1, 1.5, 8], [0.0, 11.0], [4.3, 25.1]))
     ).T
-    found = in_sql(
+    of_sql = in_sql(
         macros.effective_equipment_impairment("loss", "burst", "ie", "bpl"),
         loss=loss, burst=burst, ie=equipment, bpl=robustness,
     )  # fmt: skip
@@ -55,7 +55,7 @@ def test_impairment_by_loss(macros: Any) -> None:
         float(voice.effective_equipment_impairment(one, two, equipment=three, robustness=four))
         for one, two, three, four in zip(loss, burst, equipment, robustness, strict=True)
     ]
-    assert found == pytest.approx(np.array(expected), abs=1e-9)
+    assert of_sql == pytest.approx(np.array(expected), abs=1e-9)
 
 
 def test_mos_of_a_rating(macros: Any) -> None:
@@ -81,15 +81,15 @@ def test_burst_ratio(macros: Any) -> None:
         for runs in range(min(missing, 1), min(missing, packets - missing + 1) + 1)
     ]
     packets, missing, runs = np.array(grid).T
-    found = in_sql(macros.burst_ratio("packets", "missing", "runs"), packets=packets, missing=missing, runs=runs)
-    assert found == pytest.approx(np.array([playout.burst_ratio(*case) for case in grid]), abs=1e-12)
+    of_sql = in_sql(macros.burst_ratio("packets", "missing", "runs"), packets=packets, missing=missing, runs=runs)
+    assert of_sql == pytest.approx(np.array([playout.burst_ratio(*case) for case in grid]), abs=1e-12)
 
 
 def test_page_load_times(macros: Any) -> None:
     grid = np.linspace(1, 20_000, 4001)
     for least in (web.ACCESS_LEAST_MS, web.BACKBONE_LEAST_MS):
-        found = in_sql(macros.mos_of_page_load_time("plt", str(least), "6000"), plt=grid)
-        assert found == pytest.approx(web.mos_of_page_load_time(grid, least), abs=1e-12)
+        of_sql = in_sql(macros.mos_of_page_load_time("plt", str(least), "6000"), plt=grid)
+        assert of_sql == pytest.approx(web.mos_of_page_load_time(grid, least), abs=1e-12)
 
 
 def test_default_rating_is_the_same(macros: Any) -> None:
