@@ -11,7 +11,7 @@ from contract_server import Contract, serving
 
 from sojourn_client import Client
 from sojourn_superset.catalogue_memory import forget_catalogue
-from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
+from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.layout import native_filters
 
 UUID = "6e8c1c5e-0000-4000-8000-000000000001"
@@ -116,12 +116,6 @@ def test_a_filter_with_a_value_must_have_one() -> None:
     assert [each["controlValues"]["enableEmptyFilter"] for each in fitted_filters] == [True, True, True, False]
     # Superset would ask for every chart again for each filter that it is to fill in before all others.
     assert not any(each["requiredFirst"] for each in fitted_filters)
-
-
-def test_a_condition_that_is_not_understood_is_named() -> None:
-    where = [{"subject": "start_order", "operator": "IN", "comparator": ["solo"]}]
-    with pytest.raises(FilterError, match="filter 'Rate': operator 'IN'; expected == or !="):
-        started(ROWS, filters(where=where))
 
 
 def test_a_condition_may_be_that_a_column_has_a_value() -> None:

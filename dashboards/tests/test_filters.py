@@ -76,3 +76,12 @@ def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source
                 continue
             own = {c["column_name"] for c in dataset["columns"]}
             assert "bandwidth_mbit" in own, f"{dataset['table_name']} would ignore the filter {native['name']!r}"
+
+
+def test_every_page_with_filters_says_how_many_rows_they_leave() -> None:
+    counting = {path.split("/")[1] for path, chart in CHARTS.items() if chart["slice_name"].endswith(" shown")}
+    # Its finding says it in the line below the sentence.
+    counting.add("buffering_in_the_wild")
+    assert counting == {
+        Path(path).stem for path, page in DASHBOARDS.items() if page["metadata"]["native_filter_configuration"]
+    }

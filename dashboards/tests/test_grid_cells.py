@@ -6,8 +6,6 @@ import re
 import sqlite3
 from typing import Any
 
-import pytest
-
 from sojourn_superset import cells
 from sojourn_superset.look import read_look
 from sojourn_superset.settings import ASSETS
@@ -127,42 +125,6 @@ def test_what_is_kept_of_a_demand_turns_the_interval_of_its_loss_around() -> Non
     assert shown(cell, rows) == {"A": "100 % 100–101 best", "B": "86 % 82–89 14.0 points off"}
 
 
-# -- rendering, with a small set of files ---------------------------------------------------------------------------
-
-
-SIDES = [
-    {"name": "application", "colour": "#1f6fb2", "text": "#ffffff", "percent": "MAX(app)"},
-    {"name": "competitor", "colour": "#d3cfc7", "text": "#1b1b18", "percent": "MAX(tcp)"},
-]
-
-
-def bars(rows: list[tuple[str, float | None, float | None]], **more: Any) -> dict[str, str]:
-    """Return the bar of two parts of each queue as Superset gets it."""
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE share (queue, app, tcp)")
-    connection.executemany("INSERT INTO share VALUES (?, ?, ?)", rows)
-    expression = cells.halves("shares", *SIDES, **more)["sqlExpression"]
-    return dict(connection.execute(f"SELECT queue, {expression} FROM share GROUP BY queue"))
-
-
-def test_two_shares_fill_one_bar_each_with_its_own_number() -> None:
-    found = bars([("A", 30.0, 60.0), ("B", 0.0, 80.0)], digits=1)
-    assert re.findall(r">([^<>]*) %", found["A"]) == ["30.0", "60.0"]
-    assert re.sub(r"<[^>]*>", "|", found["A"]).strip("|").split("||") == ["30.0 % application", "60.0 % competitor"]
-    # What neither has is not drawn: the parts are of what both have together, and so is the line at a half.
-    assert re.findall(r"width:(\d+\.\d+)%", found["A"]) == ["33.33", "66.67"]
-    assert re.findall(r"width:(\d+\.\d+)%", found["B"]) == ["0.00", "100.00"]
-    assert 'title="50 %"' in found["A"]
-    assert "left:50%" in found["A"]
-
-
-def test_a_bar_without_both_shares_is_words() -> None:
-    assert bars([("A", 30.0, None), ("B", None, None), ("C", 0.0, 0.0)], without="no share") == dict.fromkeys(
-        "ABC", "no share"
-    )
-    assert bars([("A", None, 30.0)]) == {"A": "no data"}
-
-
 def test_queues_are_in_one_order_from_those_with_a_queue_for_each_flow_to_the_largest_tail_drop() -> None:
     wanted = [
         "FQ-CoDel", "FQ-PIE", "CAKE", "CoDel", "PIE", "RED", "tail-drop 2 packets", "tail-drop 64 packets",
@@ -175,18 +137,3 @@ def test_queues_are_in_one_order_from_those_with_a_queue_for_each_flow_to_the_la
     rows = [label for (label,) in connection.execute(sql)]
     assert [label.strip() for label in rows] == wanted
     assert len(set(rows)) == len(wanted)
-
-
-@pytest.mark.parametrize(("largest", "end"), [(61.0, "100"), (70.0, "120"), (310.0, "500"), (0.06, "0.1"), (3.2, "6")])
-def test_the_axis_of_effects_ends_at_a_round_number_beyond_all_intervals(largest: float, end: str) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE comparison (queue, effect, effect_lower, effect_upper, verdict)")
-    rows = [("A", -largest / 2, -largest, -largest / 4, "lower"), ("B", 0.0, None, None, "no difference shown")]
-    connection.executemany("INSERT INTO comparison VALUES (?, ?, ?, ?, ?)", rows)
-    expression = cells.effect("effect", read_look(ASSETS), "ms")["sqlExpression"]
-    found = dict(connection.execute(f"SELECT queue, {expression} FROM comparison GROUP BY queue"))
-    for html in found.values():
-        assert re.findall(r">([−+][\d.]+) ms<", html) == [f"−{end}", f"+{end}"]
-    (place,) = re.findall(r"height:3px[^\"]*left:([\d.]+)%", found["A"])
-    assert float(place) == pytest.approx(50 - 50 * largest / float(end), abs=0.01)
-    assert "left:50.00%" in found["B"]

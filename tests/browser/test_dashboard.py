@@ -151,6 +151,8 @@ def test_the_charts_are_those_of_the_assets_and_every_one_has_drawn_marks(opened
             assert chart.locator("table tbody tr").count() > 0, title
         elif chart.get_attribute("data-test-viz-type") == "world_map":
             assert chart.locator("svg path.datamaps-subunit").count() > 100, title
+        elif chart.get_attribute("data-test-viz-type") == "big_number_total":
+            assert chart.locator(".header-line").count() == 1, title
         else:
             assert chart.locator("canvas").count() == 1, title
             wait_until_nothing(lambda title=title, chart=chart: uncoloured(title, chart), dashboard.page)
@@ -362,7 +364,10 @@ def test_series_have_the_names_of_the_field_and_the_hue_of_their_queue(dashboard
         series = {name for row in dashboard.answer(title).rows for name in row} - {"quantile_percent"}
         assert {name.rpartition(", ")[2] for name in series} <= shown, title
         assert series <= set(colours), title
-    bars = {row["against"] for row in dashboard.answer("Who wins the bandwidth").rows}
+    bars = {
+        row["queue and competitor"].rpartition(", ")[2]
+        for row in dashboard.answer("Who wins the bandwidth, by queue and competitor").rows
+    }
     assert bars
     assert bars <= shown
 

@@ -11,7 +11,7 @@ import re
 
 from sojourn_client import Client
 from sojourn_superset import assets
-from sojourn_superset.adapter_query import adapter, asked, sql_by_column, where_of
+from sojourn_superset.adapter_query import adapter, asked, conditions_of, sql_by_column
 from sojourn_superset.look import read_look
 from sojourn_superset.security import api_url
 from sojourn_superset.settings import ASSETS
@@ -29,7 +29,8 @@ def main() -> None:
                 continue
             conditions = look.params(chart, chart["sojourn"].get("filters", ()))["adhoc_filters"]
             (question,) = (each["comparator"] for each in conditions if each["subject"] == "question")
-            query = f"SELECT {columns['answer']} FROM finding {where_of(conditions, columns)}"
+            where = " AND ".join(conditions_of(conditions, columns))
+            query = f"SELECT {columns['answer']} FROM finding WHERE {where}"
             rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in asked(connection, query)]
             answers[question] = sorted(html.unescape(row).strip() for row in rows)
     print(json.dumps(answers))

@@ -46,13 +46,8 @@ def literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
-def source_of(dataset: dict[str, Any]) -> str:
-    """Return what stands behind FROM for a dataset: its table, or its own query."""
-    return f"({dataset['sql']}) AS of_dataset" if dataset.get("sql") else str(dataset["table_name"])
-
-
-def where_of(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Return a chart's own conditions as SQL."""
+def conditions_of(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> list[str]:
+    """Return the conditions of a chart or a filter as SQL."""
     said = []
     for each in conditions:
         column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
@@ -61,8 +56,6 @@ def where_of(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> s
                 said.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
             case "IS NULL" | "IS NOT NULL":
                 said.append(f"{column} {operator}")
-            case "==":
-                said.append(f"{column} = {literal(value)}")
             case _:
-                said.append(f"{column} {operator} {literal(value)}")
-    return f"WHERE {' AND '.join(said)}" if said else ""
+                said.append(f"{column} {'=' if operator == '==' else operator} {literal(value)}")
+    return said

@@ -16,12 +16,11 @@ from typing import Any
 import yaml
 
 from sojourn_client import Client, Column, Dataset
-from sojourn_superset import cells, constant_columns, layout, links
+from sojourn_superset import cells, layout, links
 from sojourn_superset.adapter_query import adapter, asked, sql_by_column
-from sojourn_superset.filter_start import FilterError, fill_in_starts, with_a_choice
+from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, SETTING, Look, read_look
-from sojourn_superset.map_ends import ends_css
 from sojourn_superset.notes import Note, give_place_away
 from sojourn_superset.service import TABLES
 
@@ -107,8 +106,6 @@ def render(folder: Path, client: Client) -> Bundle:
     catalogue = {entry.name: entry for entry in client.datasets()} | {name: each[0] for name, each in TABLES.items()}
     tables: dict[str, str] = {}
     notes: dict[str, Note] = {}
-    fitted: list[tuple[str, dict[str, Any], list[str]]] = []
-    ends: dict[str, str] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
@@ -146,13 +143,8 @@ def render(folder: Path, client: Client) -> Bundle:
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = Note(asset["slice_name"], ours["supply"].strip(), bool(ours.get("is_good", False)))
             bundle.without_data.append(asset["slice_name"])
-        elif ours.get("leave_out") and _rows(client, table) <= constant_columns.MOST_ROWS:
-            fitted.append((name, asset, ours["leave_out"]))
-        elif ours.get("ends_in"):
-            ends[asset["uuid"]] = ours["ends_in"]
         _own(name, asset)
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
-    left_out = _leave_out_columns(fitted, datasets, client)
     sites = _sites(client, datasets, look)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
@@ -160,20 +152,11 @@ def render(folder: Path, client: Client) -> Bundle:
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
         configured = _filters_with_charts(metadata.get("native_filter_configuration", []), notes)
-        try:
-            configured = with_a_choice(configured, datasets, client)
-            fill_in_starts(configured, datasets, client)
-        except FilterError as error:
-            raise AssetError(f"{name}: {error}") from error
+        configured = with_a_choice(configured, datasets, client)
+        fill_in_starts(configured, datasets, client)
         metadata["native_filter_configuration"] = configured
-        unfiltered = {
-            chart["uuid"]: ends[chart["uuid"]]
-            for _, chart in _of_kind(files, "charts")
-            if chart["uuid"] in ends and not _is_filtered(chart, configured, datasets)
-        }
-        of_maps = _ends_of_maps(files, unfiltered, datasets, client)
-        asset["css"] = look.page_css() + (asset.get("css") or "") + of_maps
-        asset["position"] = give_place_away(asset["position"], notes, left_out)
+        asset["css"] = look.page_css() + (asset.get("css") or "")
+        asset["position"] = give_place_away(asset["position"], notes)
         for node in asset["position"].values():
             if isinstance(node, dict) and node.get("type") == "MARKDOWN":
                 node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
@@ -181,53 +164,6 @@ def render(folder: Path, client: Client) -> Bundle:
 
     bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
     return bundle
-
-
-def _rows(client: Client, table: str) -> int:
-    """Return how many rows a dataset has."""
-    counted = client.records(table, [("aggregate", "count")])
-    return int(counted[0]["n"]) if counted else 0
-
-
-def _leave_out_columns(
-    fitted: list[tuple[str, dict[str, Any], list[str]]], datasets: dict[str, dict[str, Any]], client: Client
-) -> dict[str, dict[str, str]]:
-    """Remove the columns that say the same in every row; return them by the UUID of their chart, with their value."""
-    left_out: dict[str, dict[str, str]] = {}
-    if not fitted:
-        return left_out
-    with adapter(client) as connection:
-        for name, asset, labels in fitted:
-            dataset = datasets[asset["dataset_uuid"]]
-            try:
-                left_out[asset["uuid"]] = constant_columns.leave_out(connection, asset["params"], dataset, labels)
-            except constant_columns.ColumnError as error:
-                raise AssetError(f"{name}: {error}") from error
-    return left_out
-
-
-def _is_filtered(chart: dict[str, Any], configured: list[dict[str, Any]], datasets: dict[str, dict[str, Any]]) -> bool:
-    """Whether a filter reaches a chart: its column is one of the chart's, which it does not leave alone."""
-    columns = {column["column_name"] for column in datasets[chart["dataset_uuid"]]["columns"]}
-    number = layout.chart_number(chart)
-    return any(
-        each["targets"][0]["column"]["name"] in columns and number not in each["scope"]["excluded"]
-        for each in configured
-    )
-
-
-def _ends_of_maps(
-    files: dict[str, dict[str, Any]], ends: dict[str, str], datasets: dict[str, dict[str, Any]], client: Client
-) -> str:
-    """Return the style that writes the ends of each map whose UUID is in `ends`, with the unit."""
-    if not ends:
-        return ""
-    with adapter(client) as connection:
-        return "".join(
-            ends_css(connection, asset, datasets[asset["dataset_uuid"]], ends[asset["uuid"]])
-            for _, asset in _of_kind(files, "charts")
-            if asset["uuid"] in ends
-        )
 
 
 def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, Note]) -> list[dict[str, Any]]:
@@ -265,16 +201,8 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.figure(each, look))
             elif kind == "spans":
                 params.setdefault("metrics", []).append(cells.spans(**described))
-            elif kind == "halves":
-                params.setdefault("metrics", []).append(cells.halves(**described))
-            elif kind == "remaining":
-                params.setdefault("metrics", []).append(cells.remaining(**described, look=look))
-            elif kind == "effect":
-                params.setdefault("metrics", []).append(cells.effect(each["label"], look, each["unit"]))
             elif kind == "country":
                 params.setdefault("groupby", []).insert(0, cells.country_column(**described))
-            elif kind == "share":
-                params.setdefault("metrics", []).append(cells.share(**described, look=look))
             elif kind == "link":
                 sql = links.link(**links.columns_of(each))
                 # Of a group's own columns, or beside figures, as a metric.
@@ -286,8 +214,7 @@ def _add_columns(
                 params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
-                    f"{name}: column kind {kind!r}; expected queue, figure, spans, halves, remaining, effect, country, "
-                    "share, link or expression"
+                    f"{name}: column kind {kind!r}; expected queue, figure, spans, country, link or expression"
                 )
         except (KeyError, TypeError, cells.CellError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error

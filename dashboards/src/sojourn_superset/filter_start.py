@@ -15,14 +15,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from sojourn_client import Client
-from sojourn_superset.adapter_query import adapter, asked, literal, rows_asked, sql_by_column
-
-OPERATORS = {"==": "=", "!=": "!="}
-NOT_NULL = "IS NOT NULL"
-
-
-class FilterError(Exception):
-    """A filter cannot be asked for its values; the message names it."""
+from sojourn_superset.adapter_query import adapter, asked, conditions_of, literal, rows_asked, sql_by_column
 
 
 def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client) -> None:
@@ -37,8 +30,6 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
 
     Raises
     ------
-    FilterError
-        For a condition that is not `==`, `!=` or `IS NOT NULL`.
     ForbiddenDatabaseError
         If the client asks another API than the adapter does.
     """
@@ -80,8 +71,6 @@ def with_a_choice(
 
     Raises
     ------
-    FilterError
-        For a condition that is not `==`, `!=` or `IS NOT NULL`.
     ForbiddenDatabaseError
         If the client asks another API than the adapter does.
     """
@@ -104,7 +93,7 @@ def _has_two(
     dataset = datasets[target["datasetUuid"]]
     expressions = sql_by_column(dataset)
     value = expressions[target["column"]["name"]]
-    conditions = _conditions(configured, expressions)
+    conditions = conditions_of(configured["adhoc_filters"], expressions)
     rows = f"FROM {dataset['table_name']} {'WHERE ' + ' AND '.join(conditions) if conditions else ''}"
     if len(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
         return False
@@ -126,21 +115,6 @@ def _always_one(parent: dict[str, Any], configured: dict[str, Any]) -> bool:
     return controls["enableEmptyFilter"] and not controls["multiSelect"] and everywhere
 
 
-def _conditions(configured: dict[str, Any], expressions: dict[str, str]) -> list[str]:
-    """Return the filter's own conditions as SQL."""
-    conditions = []
-    for condition in configured["adhoc_filters"]:
-        if condition["operator"] == NOT_NULL:
-            conditions.append(f"{expressions[condition['subject']]} {NOT_NULL}")
-            continue
-        if condition["operator"] not in OPERATORS:
-            expected = " or ".join([*OPERATORS, NOT_NULL])
-            raise FilterError(f"filter {configured['name']!r}: operator {condition['operator']!r}; expected {expected}")
-        wanted = literal(condition["comparator"])
-        conditions.append(f"{expressions[condition['subject']]} {OPERATORS[condition['operator']]} {wanted}")
-    return conditions
-
-
 def _first(
     connection: Connection,
     dataset: dict[str, Any],
@@ -151,7 +125,7 @@ def _first(
     """Return the first value of a column that the filter's conditions and those it is within leave, or None."""
     expressions = sql_by_column(dataset)
     value = expressions[column]
-    conditions = [f"{value} IS NOT NULL", *_conditions(configured, expressions)]
+    conditions = [f"{value} IS NOT NULL", *conditions_of(configured["adhoc_filters"], expressions)]
     for parent in configured["cascadeParentIds"]:
         if parent in chosen:
             name, of_parent = chosen[parent]

@@ -1,24 +1,14 @@
-"""What stands at the end of a page: charts without data and what to supply for them, and columns that say one thing.
-
-A chart without data gives its place to its neighbours, and a column with the same value in every row of the build has
-no place in its table.
-"""
+"""Charts without data give their place to their neighbours, and the end of the page says what to supply for them."""
 
 from __future__ import annotations
 
 import copy
-import html
-import re
 from typing import Any, NamedTuple
 
 from sojourn_superset import layout
 
 HEADINGS = (("Not drawn, because this build has no data for it", False), ("Nothing to report", True))
 """Headings of the charts without rows: of what is missing, and of those that `sojourn.is_good` calls good news."""
-MARKS = re.compile(r"([\\`*_{}\[\]()#+.!|~:@-])")
-"""Characters that may mean something in Markdown; a backslash before each makes it a character."""
-LEFT_OUT = "Left out, because it is the same in every row of its table"
-"""Heading of columns."""
 
 
 class Note(NamedTuple):
@@ -29,10 +19,8 @@ class Note(NamedTuple):
     is_good: bool = False
 
 
-def give_place_away(
-    position: dict[str, Any], notes: dict[str, Note], left_out: dict[str, dict[str, str]]
-) -> dict[str, Any]:
-    """Remove the charts that have no data, and say at the end of the page what to supply, and what each table left out.
+def give_place_away(position: dict[str, Any], notes: dict[str, Note]) -> dict[str, Any]:
+    """Remove the charts that have no data, and say at the end of the page what to supply.
 
     The neighbours of a chart without data take its place, and texts about it go too.
 
@@ -42,8 +30,6 @@ def give_place_away(
         Superset's layout of a dashboard.
     notes
         UUID of each chart without data, and what to say of it.
-    left_out
-        UUID of each chart, and of its columns that were left out the value by the column's label.
     """
     placed = copy.deepcopy(position)
     nodes = {name: node for name, node in placed.items() if isinstance(node, dict)}
@@ -51,19 +37,12 @@ def give_place_away(
     missing = {name: notes[meta["uuid"]] for name, meta in charts.items() if meta["uuid"] in notes}
     alone = {name: node["meta"].pop("alone") for name, node in nodes.items() if "alone" in node.get("meta", {})}
     about = {name: node["meta"].pop("about") for name, node in nodes.items() if "about" in node.get("meta", {})}
-    if missing:
-        _remove(placed, missing.keys() | {text for text, chart in about.items() if chart in missing}, alone)
-    if "GRID_ID" not in placed:
+    if not missing:
         return placed
-    if missing:
+    _remove(placed, missing.keys() | {text for text, chart in about.items() if chart in missing}, alone)
+    if "GRID_ID" in placed:
         _remove_headers_without_rows(placed)
-    said = {
-        meta["sliceName"]: left_out[meta["uuid"]]
-        for name, meta in charts.items()
-        if name in placed and left_out.get(meta["uuid"])
-    }
-    _add_text(placed, "missing", *_of_missing(list(missing.values())))
-    _add_text(placed, "left-out", *_of_left_out(said))
+        _add_text(placed, "missing", *_of_missing(list(missing.values())))
     return placed
 
 
@@ -105,22 +84,6 @@ def _of_missing(missing: list[Note]) -> tuple[list[str], int]:
         # Two lines of text for each supply, and one more for each two titles beyond the first.
         height += 6 + sum(6 + 3 * (len(names) // 2) + 3 * supply.count("\n") for supply, names in titles.items())
     return lines, height
-
-
-def _of_left_out(said: dict[str, dict[str, str]]) -> tuple[list[str], int]:
-    """Return the paragraphs about columns that were left out, and their height."""
-    if not said:
-        return [], 0
-    lines = [
-        f"**{title}**: " + " · ".join(f"{label}: {escaped(value)}" for label, value in of.items())
-        for title, of in said.items()
-    ]
-    return [f"**{LEFT_OUT}**", *lines], 7 + sum(3 + 3 * (len(line) // 130) for line in lines)
-
-
-def escaped(value: str) -> str:
-    """Return data as Markdown that shows it as it is: a name in a capture must not become a link or an image."""
-    return MARKS.sub(r"\\\1", html.escape(" ".join(value.split()), quote=False))
 
 
 def _add_text(placed: dict[str, Any], name: str, lines: list[str], height: int) -> None:
