@@ -223,14 +223,15 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     except InputError as error:
         # What came before the damage is read, and the reading of the lines says of it.
         logger.debug("transfers are known up to the damage: %s", error.reason)
-    known = [transfer for transfer in transfers.values() if transfer.began_s is not None]
-    starts = [transfer.began_s for transfer in known if transfer.began_s is not None]
+    dated = [transfer for transfer in transfers.values() if transfer.began_s is not None]
+    starts = [transfer.began_s for transfer in dated if transfer.began_s is not None]
     # Short transfers that began within so long did not overlap, as far as whole seconds tell.
-    longest_s = min([LONGEST_BETWEEN_STARTS_S, *(transfer.length_s + 0.5 for transfer in known)])
+    longest_s = min([LONGEST_BETWEEN_STARTS_S, *(transfer.length_s + 0.5 for transfer in dated)])
     is_repeated = latest_s > LONGEST_BETWEEN_STARTS_S
     if is_repeated or (starts and max(starts) - min(starts) > longest_s):
         raise InputError("several_results", SEVERAL)
-    if len(transfers) - len(known) > (not known):
+    # A single transfer is one test, dated or not.
+    if len(transfers) > max(len(dated), 1):
         raise InputError("several_results", UNDATED)
     return transfers
 
