@@ -270,3 +270,13 @@ def test_the_reason_names_the_tool_and_what_to_do(tmp_path: Path, reason: str) -
         read(written(tmp_path, NOT_READ[reason]))
     assert caught.value.reason == "unrecognised_format"
     assert caught.value.message.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("router_setup.txt", "tc's text"), ("tc_final_btl.json", "tc's output without its time")]
+)
+def test_what_the_testbed_keeps_for_its_own_check_is_no_complaint(tmp_path: Path, name: str, reason: str) -> None:
+    path = tmp_path / name
+    path.write_text(NOT_READ[reason])
+    with pytest.raises(InputError, match="text that no reader knows"):
+        read(path)

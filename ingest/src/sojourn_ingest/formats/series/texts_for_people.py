@@ -55,6 +55,8 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
     )
 )
 LONGEST_START_BYTES = 4096
+#: What the testbed keeps of the router for its own check: there is nothing for the user of a run to do.
+OF_THE_TESTBED = re.compile(r"router_setup\.txt|tc_final_\w+\.json")
 #: Keys of the first object of JSON that lacks what a reader needs: what it is, and what to do.
 DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("report",)), "a report like mtr's, which is not read; record ping -D"),
@@ -75,6 +77,8 @@ DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
 
 def what_people_wrote(source: Source) -> str | None:
     """Return what a text is that no reader takes, and what to do; None for what is not known."""
+    if OF_THE_TESTBED.fullmatch(source.plain_name):
+        return None
     first = source.json.value if source.json is not None else None
     first = first[0] if isinstance(first, list) and first else first
     if isinstance(first, dict):
