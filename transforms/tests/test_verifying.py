@@ -232,8 +232,8 @@ def test_a_lake_without_hashes_is_read_and_gets_them(var: Path, folder: Path) ->
     assert runner.invoke(maintain, ["verify", "--add-hashes", "--var", str(var)]).exit_code == 0
     lake = Lake(var / "lake")
     assert (facts(var), lake.fingerprint()) == (whole, fingerprint)
-    damage = verify(lake, full=True)
-    assert (damage.without_hash, damage.damages) == (0, ())
+    verification = verify(lake, full=True)
+    assert (verification.without_hash, verification.damages) == (0, ())
     flip(file_of(var, folder / "b.txt"))
     assert len(verify(lake, full=True).damages) == 1
     cut(file_of(var, folder / "b.txt"))
@@ -427,8 +427,8 @@ def test_the_chain_goes_on_after_a_compaction_and_through_changes(
         with lake.writing():
             compact(lake, plan_compaction(lake))
         # Neither what was replaced before comes back, nor is anything missed.
-        damage = verify(Lake(var / "lake"), full=True)
-        assert (damage.damages, damage.missing, damage.unnamed) == ((), (), ())
+        verification = verify(Lake(var / "lake"), full=True)
+        assert (verification.damages, verification.missing, verification.unnamed) == ((), (), ())
         # Two of a.txt: the copy has the content that it had first.
         assert len(Lake(var / "lake").live()) == 4
         assert Lake(var / "lake").leftovers() == []
