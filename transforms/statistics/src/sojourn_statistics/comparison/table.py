@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -132,11 +133,11 @@ def configurations_of(rows: Iterable[Row], metric: ComparisonMetric) -> list[Con
     """
     configurations: dict[Key, list[tuple[str, int | None, float]]] = {}
     width = len(metric.strata)
+    key_of = itemgetter(*metric.strata, *CONFIGURATION)
     for row in rows:
-        if row[metric.column] is None:
-            continue
-        key = tuple(row[name] for name in (*metric.strata, *CONFIGURATION))
-        configurations.setdefault(key, []).append((row["run_id"], row["repetition"], float(row[metric.column])))
+        value = row[metric.column]
+        if value is not None:
+            configurations.setdefault(key_of(row), []).append((row["run_id"], row["repetition"], float(value)))
     runs = []
     for key, members in configurations.items():
         members.sort()
