@@ -96,7 +96,10 @@ help: ## List the targets
 ##@ Use
 
 .PHONY: run
-run: build setup-dashboards ## Ingest, build, and serve: API on :8000, Superset on :8088, until Ctrl-C
+run: ## Ingest, build, and serve: API on :8000, Superset on :8088, until Ctrl-C
+	@infra/setup/check.sh
+	@infra/setup/uv.sh install
+	@$(MAKE) --jobs 2 build setup-dashboards
 	@exec .venv/bin/python infra/launch.py --api-port $(API_PORT) --superset-port $(SUPERSET_PORT)
 
 .PHONY: build
@@ -118,7 +121,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
 	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
-	@$(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
+	@env --unset MAKEFLAGS $(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
 	@.venv/bin/python -m sojourn_transforms.dbt.generated models
 
@@ -135,7 +138,13 @@ setup-dashboards: ## Install Superset's environment
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
-setup-tests: setup-spark setup-dashboards site-generator ## Install what tests need besides: Chromium, tshark, tcptrace, cpio, eatmydata, ffmpeg and faketime, from Debian's packages, flent, and validators
+setup-tests: ## Install everything that tests need
+	@infra/setup/check.sh
+	@infra/setup/uv.sh install
+	@$(MAKE) --jobs 2 setup-spark setup-dashboards site-generator test-tools
+
+.PHONY: test-tools
+test-tools: ## Install what tests need beside Sojourn: Chromium, tshark, tcptrace, cpio, eatmydata, ffmpeg and faketime, from Debian's packages, flent, and validators
 	@infra/setup/debian-packages.sh chromium tshark tcptrace cpio eatmydata ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
