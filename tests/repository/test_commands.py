@@ -31,6 +31,9 @@ MEANINGS = {
     "--out": r"(Page to write|File to write to|Folder to write to|Folder of the r)",
     "--engine": r"(threads \(or duckdb, as in sojourn build\)|duckdb): this machine; spark: ",
 }
+#: A line to copy, and how long it may be: a help has 78 columns, less its indent.
+EXAMPLE = re.compile(r"\s*(sojourn|curl|zcat|make|[A-Z_]+=\S+) ")
+EXAMPLE_COLUMNS = 74
 PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 [1700000000.000000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.0 ms
 
@@ -101,6 +104,8 @@ def test_a_command_has_an_example_and_its_options_mean_what_they_mean_elsewhere(
     command = COMMANDS[name]
     assert f"sojourn {name}" in (command.help or "").partition("For example:")[2]
     assert command.get_short_help_str(200).endswith(".")
+    examples = [line.strip() for line in (command.help or "").splitlines() if EXAMPLE.match(line)]
+    assert not [line for line in examples if len(line) > EXAMPLE_COLUMNS], "the help would break the line"
     for option, one in options(command).items():
         if option in MEANINGS:
             assert re.match(MEANINGS[option].replace("$", r"\$"), one.help or ""), option
@@ -179,3 +184,13 @@ def test_one_is_no_plural() -> None:
         f"{path.name}: {found[0]}; use counted()" for path in modules for found in PLURAL.finditer(path.read_text())
     ]
     assert not wrong
+
+
+def test_run_names_a_missing_extra_before_it_reads_anything(
+    sojourn: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    monkeypatch.setattr("sojourn_ingest.cli.run.find_spec", lambda module: None if module == "uvicorn" else module)
+    done = sojourn("run", str(tmp_path / "ping.txt"), "--var", str(tmp_path / "var"))
+    assert (done.status, done.stderr) == (1, "error: uvicorn is not installed: pip install 'sojourn[serve]'\n")
+    assert not (tmp_path / "var").exists()

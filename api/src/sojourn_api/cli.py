@@ -32,8 +32,8 @@ _HELP = "\n\n".join(
         "  sojourn serve --port 8080",
         "While it runs, try:",
         "curl http://127.0.0.1:8000/v1/studies",
-        "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?group=study_id,aqm&aggregate=median:harm_ratio'",
-        "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=study_id,role,aqm&format=csv'",
+        "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?role=app&limit=5'",
+        "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=study_id'",
         "Every address is documented at http://127.0.0.1:8000/docs and in docs/api.md. Limits and API keys are set by "
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]

@@ -53,7 +53,7 @@ def build_command(
 
       sojourn build --memory 8GB
 
-      sojourn build --engine spark --master spark://cluster:7077 --spark-conf spark.executor.memory=4g
+      sojourn build --engine spark --master spark://cluster:7077
     """
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
@@ -124,7 +124,7 @@ def compare_builds_command(
 
       sojourn compare-builds var-duckdb var-spark
 
-      sojourn compare-builds var/snapshots/617fa26a617beff6 var/snapshots/0b1c2d3e4f5a6978
+      sojourn compare-builds var/snapshots/{617fa26a617beff6,0b1c2d3e4f5a6978}
     """
     import duckdb
     from rich.console import Console

@@ -132,7 +132,7 @@ def expire_command(
 
     For example:
 
-      sojourn maintain expire --table packet --table packet_pair --older-than 90d --dry-run
+      sojourn maintain expire --table packet --older-than 90d --dry-run
 
       sojourn maintain expire --table packet --older-than 90d --yes
     """

@@ -112,7 +112,7 @@ def verify(
 
       sojourn verify site
 
-      sojourn verify site '0f3a5c7e9b1d2f46/run_harm?role=app&group=queue_label&aggregate=median:harm_ratio'
+      sojourn verify site '0f3a5c7e9b1d2f46/run_harm?role=app&limit=5'
 
       sojourn verify site --inputs ~/captures
     """

@@ -127,7 +127,9 @@ def passive_rtt(
 
       sojourn generate passive-rtt --out isp
 
-      sojourn ingest isp/pping --circuits isp/ShapedDevices.csv --prefix-table isp/prefixes.csv && sojourn build
+      sojourn ingest isp/pping --circuits isp/ShapedDevices.csv
+
+      sojourn build
     """
     from sojourn_ingest.synthetic.access_network import AccessNetwork, write_access_network
 

@@ -102,7 +102,7 @@ def ingest(
     Results of tools: flent, iperf3, iperf 2, irtt, crusader, ping, fping, qlog, ePPing and pping, networkQuality and
     other speed tests, and the log of an adaptive streaming player; see docs/inputs.md.
 
-      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures s3a://bucket/captures
+      sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
 
     Objects of a store are read like files. Configure access with the store's environment variables, such as
     AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID. Each object is copied to $TMPDIR while it is read, with --engine spark on

@@ -41,7 +41,7 @@ def video(
 
     For example:
 
-      sojourn qoe video clip.ts --before run/before.pcap --after run/after.pcap --out run
+      sojourn qoe video clip.ts --after run/after.pcap --out run
 
       sojourn ingest run && sojourn build
     """

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -103,6 +104,10 @@ def run(
     """
     from sojourn_ingest.remote.path import as_path, is_remote
 
+    for module in ("scipy", "uvicorn"):
+        # Before the ingest, which takes longer than to install what the later steps need.
+        if find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
     paths = map(as_path, sources or ())
     missing = next((path for path in paths if not is_remote(path) and not path.exists()), None)
     if missing is not None:

@@ -70,13 +70,13 @@ def report(
 
       sojourn report sojourn-sample
 
-      sojourn report sojourn-sample --metric harm --basis throughput --no-open --out harm.html
+      sojourn report sojourn-sample --metric harm --basis throughput
 
-      sojourn report my-study --where rtt_ms=50 --where application=zoom --scale log
+      sojourn report my-study --where rtt_ms=50 --where application=zoom
 
       sojourn report my-study --block '-day([0-9]+)-'
 
-      sojourn report sojourn-sample --json | jq '.sections[].tables[] | select(.key == "contrasts")'
+      sojourn report sojourn-sample --json | jq '.sections[].tables[].key'
     """
     wrong = next((one for one in where or () if "=" not in one.strip("=")), None)
     if wrong is not None:

@@ -37,11 +37,11 @@ def sql(
 
     For example:
 
-      sojourn sql "select study_id, queue_label, median(harm_ratio) from run_harm where role = 'app' group by all"
+      sojourn sql "from finding where study_id = 'sojourn-sample'"
 
-      sojourn sql "from run_queuing_delay where role = 'all'" --out delay.parquet
+      sojourn sql "from run_harm where role = 'app'" --out harm.parquet
 
-      sojourn sql "select source_path, status, reason from lake.ingest_outcome" --format csv
+      sojourn sql "select status, reason from lake.ingest_outcome" --format csv
 
       sojourn sql < questions.sql
 
