@@ -121,8 +121,8 @@ def main() -> int:
     parser.add_argument("--pictures", type=Path, help="folder for a picture of the last view of each")
     parser.add_argument("slugs", nargs="*", help="dashboards; all, if none is named")
     arguments = parser.parse_args()
-    known = [yaml.safe_load(path.read_text(encoding="utf-8"))["slug"] for path in sorted(ASSETS.glob("*.yaml"))]
-    slugs = arguments.slugs or known
+    all_slugs = [yaml.safe_load(path.read_text(encoding="utf-8"))["slug"] for path in sorted(ASSETS.glob("*.yaml"))]
+    slugs = arguments.slugs or all_slugs
     var = built(arguments.folder.resolve(), arguments.sample.resolve())
     results = Results("dashboards")
     return launch(

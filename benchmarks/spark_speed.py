@@ -335,8 +335,8 @@ def keep(rows: int, counted: int, found_by_engine: dict[str, list[dict[str, Any]
         "Each run",
         {"engine": "", "run": "d", "cold s": ".1f", "warm s": ".1f", "cold CPU s": ".1f", "warm CPU s": ".1f"},
     )
-    for name, found in found_by_engine.items():
-        for number, run in enumerate(found, start=1):
+    for name, runs_of_engine in found_by_engine.items():
+        for number, run in enumerate(runs_of_engine, start=1):
             each.row(name, number, cold(run), warm(run), run["cold"]["cpu_s"], run["warm"]["cpu_s"])
     stages = results.table(
         f"What dominates in {LOCAL}, cold, in the last run",

@@ -111,8 +111,8 @@ def test_addresses_without_parameters_refuse_any(client: TestClient, url: str) -
 def test_etag_spares_the_result(client: TestClient, url: str) -> None:
     first = client.get(url)
     etag = first.headers["etag"]
-    for known in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
-        again = client.get(url, headers={"If-None-Match": known})
+    for etags in (etag, etag.removeprefix("W/"), f'"other", {etag}', "*"):
+        again = client.get(url, headers={"If-None-Match": etags})
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["etag"] == etag
         assert again.headers["X-Sojourn-Build"] == "b1"

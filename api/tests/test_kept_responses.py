@@ -133,8 +133,8 @@ def test_not_modified_from_memory(serve: Any, queries: Any) -> None:
 
 def test_a_kept_response_needs_the_key_too(serve: Any) -> None:
     client = serve(api_keys="secret,other")
-    known = {"X-API-Key": "secret"}
-    assert client.get(HARM, headers=known).status_code == 200
+    headers_with_key = {"X-API-Key": "secret"}
+    assert client.get(HARM, headers=headers_with_key).status_code == 200
     assert client.get(HARM, headers={"Authorization": "Bearer other"}).status_code == 200
     assert len(client.app.state.kept) == 1
     for headers in ({}, {"X-API-Key": "secre"}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic other"}):

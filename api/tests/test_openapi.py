@@ -37,12 +37,12 @@ DISTRIBUTIONS, COMPARISONS = "/v1/distributions/{metric}", "/v1/comparisons/{met
 
 def requests_in(path: str) -> dict[str, dict[str, Any]]:
     """The examples of an address as whole requests: by name, the value of each parameter."""
-    found: dict[str, dict[str, Any]] = {}
+    requests: dict[str, dict[str, Any]] = {}
     for parameter in OPERATIONS[path].get("parameters", []):
         for name, example in parameter.get("examples", {}).items():
             value = example["value"]
-            found.setdefault(name, {}).update(value if isinstance(value, dict) else {parameter["name"]: value})
-    return found
+            requests.setdefault(name, {}).update(value if isinstance(value, dict) else {parameter["name"]: value})
+    return requests
 
 
 def examples() -> Iterator[tuple[str, str]]:
@@ -95,10 +95,10 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
     references = re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(DOCUMENT))
     assert any(reference.endswith("/Problem") for reference in references)
     for reference in references:
-        found: Any = DOCUMENT
+        node: Any = DOCUMENT
         for part in reference.split("/"):
-            found = found[part]
-        assert found["type"] == "object"
+            node = node[part]
+        assert node["type"] == "object"
 
 
 def test_the_client_s_types_are_the_document_s_enumerations() -> None:

@@ -29,12 +29,12 @@ def get(client: TestClient, url: str) -> list[dict[str, Any]]:
 
 def of_runs(build: Any, percentile: int, **wanted: str) -> list[float]:
     """Return the percentile of each run that counts, in ms, in ascending order."""
-    found = []
+    percentiles_ms = []
     for run in build.rows("run"):
         if run["exclusion_reason"] is None and all(run[name] == value for name, value in wanted.items()):
             delays = sorted(build.delays_us[run["run_id"], "app"])
-            found.append(delays[max(1, math.ceil(percentile * len(delays) / 100)) - 1] / 1000)
-    return sorted(found)
+            percentiles_ms.append(delays[max(1, math.ceil(percentile * len(delays) / 100)) - 1] / 1000)
+    return sorted(percentiles_ms)
 
 
 def test_score_is_of_the_median_over_runs_with_its_exact_interval(client: TestClient, build: Any) -> None:

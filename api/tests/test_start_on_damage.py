@@ -176,11 +176,11 @@ def test_the_command_says_which_build_it_serves_instead(workers: str, builds: Bu
         assert process.stdout is not None
         assert process.stdout.readline().startswith(f"Serving build {builds.ids[1]} on http://")
         process.terminate()
-        _, told = process.communicate(timeout=300)
-    loud = [line for line in told.splitlines() if "NOT SERVING THE BUILD PUBLISHED LAST" in line]
+        _, stderr = process.communicate(timeout=300)
+    loud = [line for line in stderr.splitlines() if "NOT SERVING THE BUILD PUBLISHED LAST" in line]
     assert loud
     assert "run.parquet" in loud[0]
-    assert "Traceback" not in told
+    assert "Traceback" not in stderr
 
 
 def test_the_command_refuses_in_one_line(builds: Builds) -> None:

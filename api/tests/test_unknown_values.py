@@ -42,7 +42,7 @@ def test_a_value_that_no_row_has_is_named_with_those_that_rows_have(
 )
 def test_a_label_is_read_as_its_value(client: TestClient, address: str, labels: dict[str, Any]) -> None:
     values: dict[str, Any] = {"role": "app"} if "role" in labels else {"aqm": ["fq_codel", "tail-drop"]}
-    of_label, of_value = (client.get(address, params={**_query(address), **asked}) for asked in (labels, values))
+    of_label, of_value = (client.get(address, params={**_query(address), **query}) for query in (labels, values))
     assert of_label.status_code == 200
     assert of_label.json()["rows"] == of_value.json()["rows"] != []
 
@@ -101,8 +101,8 @@ def test_values_that_no_row_has_together_are_an_answer(client: TestClient) -> No
 
 def test_a_key_of_some_studies_learns_no_values_of_others(serve: Any) -> None:
     client = serve(api_keys=(f"{'k' * 32};studies=s-2",))
-    asked = {"run_id__in": "codel-bbr-0,codel-bbr-3"}
-    problem = client.get(HARM, params=asked, headers={"X-API-Key": "k" * 32}).json()
+    query = {"run_id__in": "codel-bbr-0,codel-bbr-3"}
+    problem = client.get(HARM, params=query, headers={"X-API-Key": "k" * 32}).json()
     assert problem["detail"] == ("no row has run_id=codel-bbr-0; values: " + ", ".join(sorted(problem["known"])))
     assert {run_id[-1] for run_id in problem["known"]} == {"3"}
 

@@ -162,11 +162,13 @@ def grouped(
     functions: dict[str, Callable[[list[Any]], Any]] = {
         "count": len, "min": min, "max": max, "sum": sum, "mean": lambda v: sum(v) / len(v), "median": median,
     }  # fmt: skip
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {} if group else {(): []}
+    rows_by_key: dict[tuple[Any, ...], list[dict[str, Any]]] = {} if group else {(): []}
     for row in rows:
-        found.setdefault(tuple(row[column] for column in group), []).append(row)
+        rows_by_key.setdefault(tuple(row[column] for column in group), []).append(row)
     types = {column: columns[column] for column in group} | {"n": "BIGINT"}
-    result: list[dict[str, Any]] = [{**dict(zip(group, key, strict=True)), "n": len(of)} for key, of in found.items()]
+    result: list[dict[str, Any]] = [
+        {**dict(zip(group, key, strict=True)), "n": len(of)} for key, of in rows_by_key.items()
+    ]
     for aggregate in aggregates:
         function, _, column = aggregate.partition(":")
         if not column:
@@ -176,7 +178,7 @@ def grouped(
             columns[column] if function in ("min", "max", "sum") else "BIGINT" if function == "count" else "DOUBLE"
         )
         types[f"{label}_n"] = "BIGINT"
-        for row, of in zip(result, found.values(), strict=True):
+        for row, of in zip(result, rows_by_key.values(), strict=True):
             values = [each[column] for each in of if each[column] is not None]
             row[label] = functions[function](values) if values or function == "count" else None
             row[f"{label}_n"] = len(values)

@@ -45,23 +45,23 @@ class ManyRows(Contract):
 
     def rows(self, name: str, query: list[tuple[str, str]]) -> Any:
         """Return the groups; a question for rows as they are is answered with all of them."""
-        asked = dict(query)
-        group = [column for column in asked.pop("group", "").split(",") if column]
-        aggregates = [part.split(":") for part in asked.pop("aggregate", "").split(",") if ":" in part]
+        parameters = dict(query)
+        group = [column for column in parameters.pop("group", "").split(",") if column]
+        aggregates = [part.split(":") for part in parameters.pop("aggregate", "").split(",") if ":" in part]
         is_grouped = bool(group or dict(query).get("aggregate"))
-        assert asked.pop("excluded", "include") == "include"
+        assert parameters.pop("excluded", "include") == "include"
         columns = list(self.tables[name]["columns"])
-        select = [column for column in asked.get("select", "").split(",") if column]
-        size, start = int(asked.pop("limit")), int(asked.pop("cursor", 0))
+        select = [column for column in parameters.get("select", "").split(",") if column]
+        size, start = int(parameters.pop("limit")), int(parameters.pop("cursor", 0))
         conditions, values = ["1"], []
-        for parameter in set(asked) - {"select", "order", "unknown_values"}:
+        for parameter in set(parameters) - {"select", "order", "unknown_values"}:
             column, _, operator = parameter.partition("__")
             if operator == "null":
-                conditions.append(f"{column} IS {'NOT ' if asked[parameter] == 'false' else ''}NULL")
+                conditions.append(f"{column} IS {'NOT ' if parameters[parameter] == 'false' else ''}NULL")
                 continue
             if operator:
                 conditions.append(f"{column} {SIGNS[operator]} ?")
-                values.append(asked[parameter])
+                values.append(parameters[parameter])
                 continue
             among = [value for key, value in query if key == parameter]
             conditions.append(f"{column} IN ({', '.join('?' * len(among))})")

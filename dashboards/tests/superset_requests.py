@@ -80,14 +80,14 @@ def main() -> None:
     client, headers, cookies = logged_in(app, VIEWER, VIEWER_PASSWORD)
     question = chart_question(app)
     reported["cookies"] = cookies
-    asked = client.post("/api/v1/chart/data", json=question, headers=headers)
+    response = client.post("/api/v1/chart/data", json=question, headers=headers)
     reported["viewer reads"] = {
         "dashboard": client.get("/superset/dashboard/one/").status_code,
         "list": client.get("/api/v1/dashboard/").status_code,
-        "chart": asked.status_code,
-        "rows": len(asked.get_json()["result"][0]["data"])
-        if asked.status_code == 200
-        else asked.get_data(as_text=True),
+        "chart": response.status_code,
+        "rows": len(response.get_json()["result"][0]["data"])
+        if response.status_code == 200
+        else response.get_data(as_text=True),
     }
     reported["viewer without a token"] = client.post("/api/v1/dashboard/1/permalink", json={}).status_code
     sql = {"database_id": 1, "sql": "SELECT run_id FROM run_harm", "runAsync": False}
@@ -129,10 +129,10 @@ def main() -> None:
         ).status_code
         for uri in ("shillelagh://", "gsheets://", "shillelagh+safe://host")
     }
-    asked = client.post("/api/v1/chart/data", json={**question, "force": True}, headers=headers)
-    reported["after that"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
-    asked = client.post("/api/v1/sqllab/execute/", json=sql, headers=headers)
-    reported["in SQL Lab"] = [asked.status_code, asked.get_data(as_text=True)[:2000]]
+    response = client.post("/api/v1/chart/data", json={**question, "force": True}, headers=headers)
+    reported["after that"] = [response.status_code, response.get_data(as_text=True)[:2000]]
+    response = client.post("/api/v1/sqllab/execute/", json=sql, headers=headers)
+    reported["in SQL Lab"] = [response.status_code, response.get_data(as_text=True)[:2000]]
     print(json.dumps(reported), file=sys.stderr)
 
 

@@ -49,8 +49,8 @@ class Asking:
 
     def sql(self, sql: str) -> str:
         """Return what SQL Lab answers."""
-        asked = {"database_id": 1, "sql": sql, "runAsync": False}
-        answer = self.client.post("/api/v1/sqllab/execute/", json=asked, headers=self.headers)
+        body = {"database_id": 1, "sql": sql, "runAsync": False}
+        answer = self.client.post("/api/v1/sqllab/execute/", json=body, headers=self.headers)
         return f"{answer.status_code} {answer.get_data(as_text=True)[:1500]}"
 
     def everything(self, app: Any) -> dict[str, Any]:
@@ -104,39 +104,39 @@ def main() -> None:
         db.session.commit()
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
-                found = [manager.find_role(role) for role in roles]
-                assert manager.add_user(user, user, "Tester", f"{roles[0]}@{len(roles)}", found, PASSWORD), user
+                user_roles = [manager.find_role(role) for role in roles]
+                assert manager.add_user(user, user, "Tester", f"{roles[0]}@{len(roles)}", user_roles, PASSWORD), user
     question = chart_question(app)
-    told: dict[str, Any] = {"nobody": Asking(app.test_client(), {}, question, "nobody").everything(app)}
+    answers: dict[str, Any] = {"nobody": Asking(app.test_client(), {}, question, "nobody").everything(app)}
     for place, user in enumerate(ROLES):
         name = {"Admin": os.environ["SUPERSET_ADMIN_USER"], "viewer": os.environ["VIEWER"]}.get(user, user)
         password = os.environ["SUPERSET_ADMIN_PASSWORD"] if user == "Admin" else PASSWORD
         client, headers, _ = logged_in(app, name, password, f"192.0.2.{place + 1}")
-        told[user] = Asking(client, headers, question, user).everything(app)
-    told["logins"] = logins(app)
-    print(json.dumps(told), file=sys.stderr)
+        answers[user] = Asking(client, headers, question, user).everything(app)
+    answers["logins"] = logins(app)
+    print(json.dumps(answers), file=sys.stderr)
 
 
 def logins(app: Any) -> dict[str, Any]:
     """Try passwords, from an address of its own for each way to log in; the last one of each is right."""
     passwords = [*(f"wrong{number}" for number in range(12)), os.environ["SUPERSET_ADMIN_PASSWORD"]]
-    told: dict[str, Any] = {}
+    statuses: dict[str, Any] = {}
     for address, way in (("198.51.100.1", "page"), ("198.51.100.2", "API")):
         client = app.test_client()
         client.environ_base["REMOTE_ADDR"] = address
-        told[way] = []
+        statuses[way] = []
         for password in passwords:
             login = {"username": os.environ["SUPERSET_ADMIN_USER"], "password": password}
             if way == "page":
                 answer = client.post("/login/", data={**login, "csrf_token": token_of(client)})
             else:
                 answer = client.post("/api/v1/security/login", json={**login, "provider": "db"})
-            told[way].append(answer.status_code)
-        told[f"{way}, then"] = client.get("/api/v1/me/").status_code
+            statuses[way].append(answer.status_code)
+        statuses[f"{way}, then"] = client.get("/api/v1/me/").status_code
     client.environ_base["REMOTE_ADDR"] = "198.51.100.3"
     answer = client.post("/api/v1/security/login", json={**login, "provider": "db"})
-    told["API, another address"] = answer.status_code
-    return told
+    statuses["API, another address"] = answer.status_code
+    return statuses
 
 
 if __name__ == "__main__":

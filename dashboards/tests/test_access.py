@@ -21,7 +21,7 @@ CONFIG = Path(__file__).parents[2] / "infra" / "superset" / "superset_config.py"
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what Superset answered to each program, and what was asked of another host."""
     folder = tmp_path_factory.mktemp("access")
     write_assets(folder / "assets")
@@ -59,32 +59,32 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
             )
             assert run.returncode == 0, run.stderr[-3000:]
-        found: dict[str, Any] = {}
+        reports: dict[str, Any] = {}
         for program in ("superset_requests.py", "superset_roles.py"):
             run = subprocess.run(
                 [sys.executable, str(Path(__file__).with_name(program))],
                 env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
             assert run.returncode == 0, run.stderr[-3000:]
-            found[program] = json.loads(run.stderr.splitlines()[-1])
-    print(json.dumps(found, indent=1))
-    found["superset_requests.py"]["asked of another host"] = other.requests
-    found["superset_requests.py"]["asked of the API"] = contract.row_requests()
-    return found
+            reports[program] = json.loads(run.stderr.splitlines()[-1])
+    print(json.dumps(reports, indent=1))
+    reports["superset_requests.py"]["asked of another host"] = other.requests
+    reports["superset_requests.py"]["asked of the API"] = contract.row_requests()
+    return reports
 
 
 @pytest.fixture
-def told(asked: dict[str, Any]) -> dict[str, Any]:
+def answers(reports: dict[str, Any]) -> dict[str, Any]:
     """Return what an administrator and a viewer were answered."""
-    answers: dict[str, Any] = asked["superset_requests.py"]
-    return answers
+    of_requests: dict[str, Any] = reports["superset_requests.py"]
+    return of_requests
 
 
 @pytest.fixture
-def roles(asked: dict[str, Any]) -> dict[str, Any]:
+def roles(reports: dict[str, Any]) -> dict[str, Any]:
     """Return what each role was answered, and what logins were."""
-    answers: dict[str, Any] = asked["superset_roles.py"]
-    return answers
+    of_roles: dict[str, Any] = reports["superset_roles.py"]
+    return of_roles
 
 
 def may(user: str, answer: int | str) -> str:
@@ -118,45 +118,47 @@ def test_ten_logins_a_minute_are_taken_from_one_address_by_each_way(roles: dict[
     assert logins["API, another address"] == 200
 
 
-def test_no_secret_is_a_default_and_none_is_used_twice(told: dict[str, Any]) -> None:
-    secrets = [told[name] for name in ("SECRET_KEY", "GUEST_TOKEN_JWT_SECRET", "GLOBAL_ASYNC_QUERIES_JWT_SECRET")]
+def test_no_secret_is_a_default_and_none_is_used_twice(answers: dict[str, Any]) -> None:
+    secrets = [answers[name] for name in ("SECRET_KEY", "GUEST_TOKEN_JWT_SECRET", "GLOBAL_ASYNC_QUERIES_JWT_SECRET")]
     assert secrets[0] == KEY
     assert len(set(secrets)) == 3
     assert not [secret for secret in secrets if "change-me" in secret.lower()]
 
 
-def test_sessions_end_and_cookies_stay_with_the_browser(told: dict[str, Any]) -> None:
-    assert told["PERMANENT_SESSION_LIFETIME"] == str(12 * 3600)
-    session = next(cookie for cookie in told["cookies"] if cookie.startswith("session="))
+def test_sessions_end_and_cookies_stay_with_the_browser(answers: dict[str, Any]) -> None:
+    assert answers["PERMANENT_SESSION_LIFETIME"] == str(12 * 3600)
+    session = next(cookie for cookie in answers["cookies"] if cookie.startswith("session="))
     assert "HttpOnly" in session
     assert "SameSite=Lax" in session
 
 
-def test_nobody_sees_anything(told: dict[str, Any]) -> None:
-    assert {status in (302, 401, 403) for status in told["nobody"].values()} == {True}, told["nobody"]
+def test_nobody_sees_anything(answers: dict[str, Any]) -> None:
+    assert {status in (302, 401, 403) for status in answers["nobody"].values()} == {True}, answers["nobody"]
 
 
-def test_a_change_needs_the_token_of_the_session(told: dict[str, Any]) -> None:
-    assert told["login without a token"] in (302, 400)
-    assert told["nobody after that"] == 401
-    assert told["viewer without a token"] == 400
+def test_a_change_needs_the_token_of_the_session(answers: dict[str, Any]) -> None:
+    assert answers["login without a token"] in (302, 400)
+    assert answers["nobody after that"] == 401
+    assert answers["viewer without a token"] == 400
 
 
-def test_a_viewer_reads_dashboards(told: dict[str, Any]) -> None:
-    assert told["viewer reads"] == {"dashboard": 200, "list": 200, "chart": 200, "rows": 2}
+def test_a_viewer_reads_dashboards(answers: dict[str, Any]) -> None:
+    assert answers["viewer reads"] == {"dashboard": 200, "list": 200, "chart": 200, "rows": 2}
 
 
-def test_a_viewer_has_no_sql_lab_and_changes_nothing(told: dict[str, Any]) -> None:
-    wrong = {what: status for what, status in told["viewer is refused"].items() if status not in (302, 401, 403, 404)}
+def test_a_viewer_has_no_sql_lab_and_changes_nothing(answers: dict[str, Any]) -> None:
+    wrong = {
+        what: status for what, status in answers["viewer is refused"].items() if status not in (302, 401, 403, 404)
+    }
     assert wrong == {}
 
 
-def test_no_database_leads_to_another_host(told: dict[str, Any]) -> None:
-    assert told["asked of another host"] == []
-    statuses = told["admin makes another of the family"]
+def test_no_database_leads_to_another_host(answers: dict[str, Any]) -> None:
+    assert answers["asked of another host"] == []
+    statuses = answers["admin makes another of the family"]
     assert {status in (400, 422) for status in statuses.values()} == {True}, statuses
     # The administrator's change has no effect on where questions go.
-    assert told["admin points elsewhere"] == 200
-    assert told["after that"][0] == told["in SQL Lab"][0] == 200, told["after that"]
-    assert "r1" in told["in SQL Lab"][1]
-    assert told["asked of the API"]
+    assert answers["admin points elsewhere"] == 200
+    assert answers["after that"][0] == answers["in SQL Lab"][0] == 200, answers["after that"]
+    assert "r1" in answers["in SQL Lab"][1]
+    assert answers["asked of the API"]

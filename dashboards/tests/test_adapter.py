@@ -39,7 +39,7 @@ def parameters(contract: Contract) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("where", "sent", "found"),
+    ("where", "sent", "run_ids"),
     [
         ("aqm = 'codel'", {"aqm": "codel"}, "r1 r2 r8"),
         ("aqm = 'it''s odd & more'", {"aqm": "it's odd & more"}, "r7"),
@@ -59,10 +59,10 @@ def parameters(contract: Contract) -> list[dict[str, str]]:
     ],
 )
 def test_a_condition_reaches_the_api_and_gives_what_sql_means(
-    contract: Contract, ask: Ask, where: str, sent: dict[str, str], found: str
+    contract: Contract, ask: Ask, where: str, sent: dict[str, str], run_ids: str
 ) -> None:
     rows = ask(f"SELECT run_id FROM run_harm WHERE {where} ORDER BY run_id")
-    assert " ".join(row[0] for row in rows) == found
+    assert " ".join(row[0] for row in rows) == run_ids
     assert parameters(contract) == [sent]
 
 
@@ -132,7 +132,7 @@ def test_limit_and_offset_are_handed_down(contract: Contract, ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "found"),
+    ("order", "run_ids"),
     [
         ("packets", "r4 r6 r7"),
         ("packets DESC", "r3 r5 r8"),
@@ -142,9 +142,9 @@ def test_limit_and_offset_are_handed_down(contract: Contract, ask: Ask) -> None:
         ("synthetic, run_id", "r4 r1 r2"),
     ],
 )
-def test_nulls_sort_as_in_sqlite_also_under_a_limit(ask: Ask, order: str, found: str) -> None:
+def test_nulls_sort_as_in_sqlite_also_under_a_limit(ask: Ask, order: str, run_ids: str) -> None:
     rows = ask(f"SELECT run_id FROM run_harm ORDER BY {order} LIMIT 3")
-    assert " ".join(row[0] for row in rows) == found
+    assert " ".join(row[0] for row in rows) == run_ids
 
 
 def test_values_arrive_as_they_were_sent(ask: Ask) -> None:

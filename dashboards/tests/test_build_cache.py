@@ -45,9 +45,9 @@ def shown(cache: BuildCache, contract: Contract) -> int:
 def test_a_second_build_is_shown_at_once(imported: Path, contract: Contract) -> None:
     cache = BuildCache(str(imported))
     first = shown(cache, contract)
-    asked = len(contract.row_requests())
+    requests = len(contract.row_requests())
     assert [shown(cache, contract) for _ in range(3)] == [first] * 3
-    assert len(contract.row_requests()) == asked, "a kept figure asks the API for no rows"
+    assert len(contract.row_requests()) == requests, "a kept figure asks the API for no rows"
 
     table = contract.tables["run_harm"]
     table["rows"] = table["rows"][1:]

@@ -61,10 +61,10 @@ def test_a_secret_that_others_could_guess_is_refused(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"sojourn-superset: {name} has {len(value)} characters; expected ")
-    assert value not in told
-    assert told.count("\n") == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"sojourn-superset: {name} has {len(value)} characters; expected ")
+    assert value not in message
+    assert message.count("\n") == 1
 
 
 def test_a_viewer_without_a_password_is_not_made(

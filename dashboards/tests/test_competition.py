@@ -33,9 +33,10 @@ def connection() -> Iterator[sqlite3.Connection]:
     opened = sqlite3.connect(":memory:")
     opened.execute(f"CREATE TABLE competition_matrix ({', '.join(COLUMNS)})")
     # What few studies vary, from testbed on, is not stated.
-    given = COLUMNS[: len(ROWS[0])]
+    stated_columns = COLUMNS[: len(ROWS[0])]
     opened.executemany(
-        f"INSERT INTO competition_matrix ({', '.join(given)}) VALUES ({', '.join('?' * len(given))})", ROWS
+        f"INSERT INTO competition_matrix ({', '.join(stated_columns)}) VALUES ({', '.join('?' * len(stated_columns))})",
+        ROWS,
     )
     yield opened
     opened.close()

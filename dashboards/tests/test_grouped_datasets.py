@@ -25,11 +25,11 @@ def test_active_flows_have_a_number_for_each_protocol_wherever_one_changes() -> 
     rows = [("udp", 0, 1), ("tcp", 2, 2), ("tcp", 5, 1), ("udp", 9, 0), ("tcp", 9, 0)]
     connection.executemany("INSERT INTO capture_active_flows VALUES ('d', 'r', 'h', ?, ?, ?)", rows)
     connection.execute("INSERT INTO capture_active_flows VALUES ('d', 'other', 'i', 'tcp', 3, 7)")
-    found = connection.execute(
+    counts = connection.execute(
         f"SELECT protocol, second, active_flows FROM ({sql}) WHERE recording_name = 'r' ORDER BY 1 DESC, 2"
     ).fetchall()
     connection.close()
-    assert found == [
+    assert counts == [
         ("udp", 0, 1), ("udp", 2, 1), ("udp", 5, 1), ("udp", 9, 0),
         ("tcp", 0, 0), ("tcp", 2, 2), ("tcp", 5, 1), ("tcp", 9, 0),
     ]  # fmt: skip
@@ -64,13 +64,13 @@ def test_the_heat_maps_of_buffers_have_the_uplink_above_the_downlink_and_no_back
     )
     query = f"SELECT line, queue_limit_packets, mean_ms FROM ({sql}) WHERE application = ?"
     assert [tuple(row)[1:] for row in connection.execute(query, ("web",))] == [(256, 2500.0)]
-    found = connection.execute(query, ("voice",)).fetchall()
+    means = connection.execute(query, ("voice",)).fetchall()
     # Spaces sort before letters, and the first line is at the bottom.
-    assert [line.strip() for line in sorted({line for line, _, _ in found})] == [
+    assert [line.strip() for line in sorted({line for line, _, _ in means})] == [
         "downlink, noBG, n = 1", "downlink, long-few, n = 1",
         "uplink, noBG, n = 2", "uplink, short-few, n = 3", "uplink, long-many, n = 7",
     ]  # fmt: skip
-    cells = {(line.strip().split(", n")[0], size): mean for line, size, mean in found}
+    cells = {(line.strip().split(", n")[0], size): mean for line, size, mean in means}
     assert cells[("uplink, long-many", 256)] == 2800.0
     assert cells[("uplink, short-few", 256)] is None
     assert ("uplink, long-many", 64) not in cells
@@ -113,12 +113,12 @@ def test_services_of_a_study_are_counted_by_capture_point_and_others_as_they_are
         connection.executemany(
             f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", [list(row.values()) for row in rows]
         )
-    found = {(row["captured"], row["protocol"]): dict(row) for row in connection.execute(sql)}
+    services = {(row["captured"], row["protocol"]): dict(row) for row in connection.execute(sql)}
     connection.close()
-    assert set(found) == {
+    assert set(services) == {
         ("before the bottleneck", "tcp"), ("after the bottleneck", "tcp"), ("after the bottleneck", "udp"), ("", "udp"),
     }  # fmt: skip
-    before, after = found["before the bottleneck", "tcp"], found["after the bottleneck", "tcp"]
+    before, after = services["before the bottleneck", "tcp"], services["after the bottleneck", "tcp"]
     assert (before["flows"], before["packets"], before["bytes"], before["recordings"]) == (1, 40, 4000, 1)
     assert (after["flows"], after["packets"], after["recordings"]) == (2, 100, 1)
     # Weighted by packets: 3 of 40, and 3 + 12 of 100.
@@ -126,5 +126,5 @@ def test_services_of_a_study_are_counted_by_capture_point_and_others_as_they_are
     assert after["retransmitted_ratio"] == pytest.approx(15 / 100)
     assert before["out_of_order_ratio"] == pytest.approx(2 / 40)
     assert before["ecn_ce_packets"] == 3
-    assert found["after the bottleneck", "udp"]["retransmitted_ratio"] is None
-    assert found["", "udp"] == {**SERVICE, "captured": ""}
+    assert services["after the bottleneck", "udp"]["retransmitted_ratio"] is None
+    assert services["", "udp"] == {**SERVICE, "captured": ""}

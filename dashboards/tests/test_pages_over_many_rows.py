@@ -102,13 +102,13 @@ def question(page: str, name: str, chosen: str = "") -> str:
     return f"{sql} LIMIT {params['row_limit']}"
 
 
-def condition(given: dict[str, Any]) -> str:
+def condition(filter_of_chart: dict[str, Any]) -> str:
     """Return a filter of a chart as Superset writes it."""
-    start = f"{given['subject']} {given['operator']}"
-    if "comparator" not in given:
+    start = f"{filter_of_chart['subject']} {filter_of_chart['operator']}"
+    if "comparator" not in filter_of_chart:
         return start
-    values = [f"'{each}'" for each in listed(given["comparator"])]
-    return f"{start} ({', '.join(values)})" if given["operator"] == "IN" else f"{start} {values[0]}"
+    values = [f"'{each}'" for each in listed(filter_of_chart["comparator"])]
+    return f"{start} ({', '.join(values)})" if filter_of_chart["operator"] == "IN" else f"{start} {values[0]}"
 
 
 def listed(value: Any) -> list[Any]:
@@ -132,28 +132,28 @@ def answers(many: ManyRows, page: str, names: tuple[str, ...], chosen: str = "")
 
 def test_trust_over_a_million_sources_fetches_thousands(many: ManyRows) -> None:
     before = many.rows_sent
-    found = answers(many, "trust", OF_TRUST)
+    rows_of_chart = answers(many, "trust", OF_TRUST)
     # kind, sources, records read, what is missing
-    assert sorted(found["read"]) == [
+    assert sorted(rows_of_chart["read"]) == [
         ("capture", ROWS // 2, 10 * ROWS // 2, "nothing"),
         ("manifest", ROWS // 2, 10 * ROWS // 2, f"sources read in part: {ROWS // 1000}"),
     ]
-    assert len(found["refused"]) == ROWS // 1000
-    assert {row[0]: row[-1] for row in found["ages"]} == {"capture": ROWS // 2, "manifest": ROWS // 2}
+    assert len(rows_of_chart["refused"]) == ROWS // 1000
+    assert {row[0]: row[-1] for row in rows_of_chart["ages"]} == {"capture": ROWS // 2, "manifest": ROWS // 2}
     assert many.rows_sent - before <= MOST_FETCHED
 
 
 def test_one_run_of_a_million_seconds_fetches_its_own(many: ManyRows) -> None:
     before = many.rows_sent
-    found = answers(many, "one_run", OF_ONE_RUN, chosen="run_id = 'r7'")
-    assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(OF_ONE_RUN, 2 * SECONDS_OF_A_RUN)
+    rows_of_chart = answers(many, "one_run", OF_ONE_RUN, chosen="run_id = 'r7'")
+    assert {name: len(rows) for name, rows in rows_of_chart.items()} == dict.fromkeys(OF_ONE_RUN, 2 * SECONDS_OF_A_RUN)
     assert many.rows_sent - before <= len(OF_ONE_RUN) * 2 * SECONDS_OF_A_RUN
 
 
 def test_series_of_one_run_are_drawn_with_their_units_and_each_once(many: ManyRows) -> None:
     before = many.rows_sent
-    found = answers(many, "tool_results", OF_SERIES, chosen="run_id = 'r7'")
-    drawn = {name: {(series, value) for series, _, value in rows} for name, rows in found.items()}
+    rows_of_chart = answers(many, "tool_results", OF_SERIES, chosen="run_id = 'r7'")
+    drawn = {name: {(series, value) for series, _, value in rows} for name, rows in rows_of_chart.items()}
     # Sums over flows, and what was interpolated beside what was measured, are left out.
     assert drawn["rate_over_time"] == {("flent TCP upload", 2.0)}
     assert drawn["rtt_over_time"] == {("flent Ping (ms) ICMP", 20.0), ("flent TCP upload::tcp_rtt", 25.0)}
@@ -163,6 +163,6 @@ def test_series_of_one_run_are_drawn_with_their_units_and_each_once(many: ManyRo
         ("flent TCP upload::tcp_cwnd (packets, polls)", 10.0), ("flent cpu_stats::load (ratio, polls)", 0.5),
         ("flent qdisc_stats::maxpacket (polls)", 3.0),
     }  # fmt: skip
-    assert {second for _, second, _ in found["rate_over_time"]} == set(range(SECONDS_OF_A_RUN))
+    assert {second for _, second, _ in rows_of_chart["rate_over_time"]} == set(range(SECONDS_OF_A_RUN))
     # Of two conditions on one column the adapter pushes one down: a series more than is drawn.
     assert many.rows_sent - before == SECONDS_OF_A_RUN * (1 + 2 + 5 + 1)

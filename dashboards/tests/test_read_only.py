@@ -212,13 +212,13 @@ def test_a_function_that_sqlite_does_not_call_harmless_is_known(connection: Conn
 
 
 def test_what_sqlalchemy_asks_of_tables_is_answered(connection: Connection) -> None:
-    found = inspect(connection)
-    assert found.get_schema_names() == ["main"]
-    assert "run_harm" in found.get_table_names()
-    assert found.get_columns("run_harm")
-    assert found.get_pk_constraint("run_harm")["constrained_columns"] == []
-    assert found.get_foreign_keys("run_harm") == found.get_indexes("run_harm") == []
-    assert found.get_view_names() == ["held_view"]
+    inspector = inspect(connection)
+    assert inspector.get_schema_names() == ["main"]
+    assert "run_harm" in inspector.get_table_names()
+    assert inspector.get_columns("run_harm")
+    assert inspector.get_pk_constraint("run_harm")["constrained_columns"] == []
+    assert inspector.get_foreign_keys("run_harm") == inspector.get_indexes("run_harm") == []
+    assert inspector.get_view_names() == ["held_view"]
 
 
 def test_a_database_in_a_file_is_not_opened(contract: Contract, tmp_path: Path) -> None:

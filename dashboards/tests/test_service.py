@@ -54,8 +54,8 @@ def test_builds_are_a_table_of_sql_that_is_not_pushed_down(monkeypatch: pytest.M
         ],
     }  # fmt: skip
     contract = Contract()
-    known = contract.answer
-    contract.answer = lambda path, query: build if path == "/v1/builds" else known(path, query)  # type: ignore[method-assign]
+    answer = contract.answer
+    contract.answer = lambda path, query: build if path == "/v1/builds" else answer(path, query)  # type: ignore[method-assign]
     query = "SELECT build_id, sources, is_served, age_s > 0 FROM service_build ORDER BY published_at DESC"
     counted = "SELECT COUNT(*) FROM service_build WHERE is_served = 1"
     assert rewrite(counted) == counted

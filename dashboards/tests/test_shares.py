@@ -38,15 +38,15 @@ def quality(rows: list[tuple[str, int, float]]) -> dict[str, tuple[Any, ...]]:
         connection.execute("CREATE TABLE s (file_name, tests, iqb_score, binding_requirement, binding_use_case)")
         connection.executemany("INSERT INTO s VALUES (?, ?, ?, 'latency_ms', 'gaming')", documents)
         label = country["sqlExpression"]
-        found = connection.execute(f"SELECT {label}, {values} FROM s GROUP BY {label} ORDER BY {order}")
-        return {row[0]: row[1:] for row in found}
+        rows_of_groups = connection.execute(f"SELECT {label}, {values} FROM s GROUP BY {label} ORDER BY {order}")
+        return {row[0]: row[1:] for row in rows_of_groups}
 
 
 def test_countries_of_few_speed_tests_are_one_row_without_a_score() -> None:
-    found = quality([("DE", 100, 0.8), ("BR", 500, 0.4), ("AQ", 14, 0.1), ("NR", 2, 1.0), ("TD", 900, 0.0)])
+    rows_of_countries = quality([("DE", 100, 0.8), ("BR", 500, 0.4), ("AQ", 14, 0.1), ("NR", 2, 1.0), ("TD", 900, 0.0)])
     # The row without a score, and then the least first.
-    assert list(found) == ["fewer than 100 tests", "Chad", "Brazil", "Germany"]
-    assert found == {
+    assert list(rows_of_countries) == ["fewer than 100 tests", "Chad", "Brazil", "Germany"]
+    assert rows_of_countries == {
         "fewer than 100 tests": (None, "2 countries", 16),
         "Chad": (0.0, "no need is met", 900),
         "Brazil": (40.0, "latency, for gaming", 500),

@@ -57,8 +57,8 @@ def server(port: int, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 def answer(port: int, method: str = "GET", path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request(method, path, body)
-    found = connection.getresponse()
-    status, content = found.status, found.read()
+    response = connection.getresponse()
+    status, content = response.status, response.read()
     connection.close()
     return status, content
 

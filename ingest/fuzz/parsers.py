@@ -85,21 +85,21 @@ def fuzzed(folder: Path) -> dict[str, Fuzzed]:
     files = sorted(path for path in inputs.rglob("*") if path.is_file() and not set(SAMPLE_RUNS) & set(path.parts))
     files += [inputs / "sample" / run / "manifest.json" for run in SAMPLE_RUNS]
     registry = Registry([path for path in files if is_description(path)])
-    found = {"tc_poll_stream": Fuzzed("tc_poll_stream", _attempt_polls)}
+    by_name = {"tc_poll_stream": Fuzzed("tc_poll_stream", _attempt_polls)}
     for name, formats in READERS.items():
         chosen = [reader for reader in registry.formats if reader.name.partition(":")[0] in formats]
         if {reader.name.partition(":")[0] for reader in chosen} != set(formats):
             raise ValueError(f"target {name} names a format that there is not: {formats}")
         attempt = _Readers(chosen, folder / "read" / name / NAMES.get(name, "input")).attempt
-        found[name] = Fuzzed(name, attempt, [c for path in files if (c := _seed(path)) is not None and attempt(c)])
-    found["tc_polls"].seeds += _outputs_of_tc()
-    found["tc_poll_stream"].seeds = found["tc_polls"].seeds
+        by_name[name] = Fuzzed(name, attempt, [c for path in files if (c := _seed(path)) is not None and attempt(c)])
+    by_name["tc_polls"].seeds += _outputs_of_tc()
+    by_name["tc_poll_stream"].seeds = by_name["tc_polls"].seeds
     others = [target for target in targets(REPOSITORY, folder / "beside") if not _is_reader(target)]
     for name, is_yaml in (("descriptions", True), ("documents", False)):
         chosen_targets = [target for target in others if (target.path.suffix == ".yaml") == is_yaml]
-        found[name] = Fuzzed(name, _Beside(chosen_targets).attempt, _numbered(chosen_targets))
-    found[ALL] = _all_in_one(list(found.values()))
-    return found
+        by_name[name] = Fuzzed(name, _Beside(chosen_targets).attempt, _numbered(chosen_targets))
+    by_name[ALL] = _all_in_one(list(by_name.values()))
+    return by_name
 
 
 def _all_in_one(each: Sequence[Fuzzed]) -> Fuzzed:

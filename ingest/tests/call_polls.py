@@ -55,15 +55,15 @@ def connections_of(content: bytes) -> list[str]:
 
 def whole_polls(content: bytes) -> list[tuple[int, dict[str, Row]]]:
     """Polls of a dump with every field, put together without the reader."""
-    known: dict[str, Row] = {}
+    reports: dict[str, Row] = {}
     polls = []
     for line in content.splitlines():
         row = json.loads(line)
         if row[0] == "getstats":
             for name, report in row[2].items():
                 if isinstance(report, dict):
-                    known.setdefault(name, {}).update(report)
-            polls.append((row[3], {name: dict(known[name]) for name in row[2] if name in known}))
+                    reports.setdefault(name, {}).update(report)
+            polls.append((row[3], {name: dict(reports[name]) for name in row[2] if name in reports}))
     return polls
 
 

@@ -40,7 +40,7 @@ def decoded_facts(repository: Path, folder: Path) -> Decoded:
     """Decode all inputs, written below ``folder``, and return the hashes of what was decoded."""
     inputs = folder / "inputs"
     write_inputs(inputs, repository)
-    found: Decoded = {}
+    decoded: Decoded = {}
     for packets in (False, True):
         lake = Lake(folder / f"lake-{packets}")
         wanted = [path for path in files_below([inputs]) if packets == (WITH_PACKETS in path.parts)]
@@ -50,8 +50,8 @@ def decoded_facts(repository: Path, folder: Path) -> Decoded:
             if commit.format is not None and Path(commit.source_path).is_relative_to(inputs):
                 reader = f"{commit.format}+packets" if packets else commit.format
                 name = Path(commit.source_path).relative_to(inputs).as_posix()
-                found.setdefault(reader, {})[name] = _facts_of(lake, commit)
-    return found
+                decoded.setdefault(reader, {})[name] = _facts_of(lake, commit)
+    return decoded
 
 
 def _facts_of(lake: Lake, commit: Commit) -> dict[str, Any]:
@@ -82,16 +82,16 @@ def _content_of(commit: Commit) -> str:
     return commit.content_hash[:24]
 
 
-def problems(golden: Decoded, found: Decoded) -> list[str]:
+def problems(golden: Decoded, decoded: Decoded) -> list[str]:
     """Return what keeps the golden file from being what is decoded now, each with what to do."""
-    told = []
-    for reader in sorted(golden.keys() | found.keys()):
-        before, now = golden.get(reader, {}), found.get(reader, {})
+    lines = []
+    for reader in sorted(golden.keys() | decoded.keys()):
+        before, now = golden.get(reader, {}), decoded.get(reader, {})
         for name in sorted(before.keys() | now.keys()):
             problem = _problem(before.get(name), now.get(name))
             if problem is not None:
-                told.append(f"{reader}, {name}: {problem.format(reader=reader)}, then run {COMMAND}")
-    return told
+                lines.append(f"{reader}, {name}: {problem.format(reader=reader)}, then run {COMMAND}")
+    return lines
 
 
 def _problem(before: dict[str, Any] | None, now: dict[str, Any] | None) -> str | None:
@@ -114,14 +114,14 @@ def is_forgotten_version(problem: str) -> bool:
 def main() -> int:
     """Write the golden file, unless a version has to be raised first."""
     with tempfile.TemporaryDirectory() as folder:
-        found = decoded_facts(FOLDER.parents[1], Path(folder))
+        decoded = decoded_facts(FOLDER.parents[1], Path(folder))
     golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    forgotten = [problem for problem in problems(golden, found) if is_forgotten_version(problem)]
+    forgotten = [problem for problem in problems(golden, decoded) if is_forgotten_version(problem)]
     if forgotten:
         print("\n".join(forgotten), file=sys.stderr)
         return 1
-    GOLDEN.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    print(f"{GOLDEN}: {len(found)} readers")
+    GOLDEN.write_text(json.dumps(decoded, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"{GOLDEN}: {len(decoded)} readers")
     return 0
 
 

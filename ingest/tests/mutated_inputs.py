@@ -98,19 +98,21 @@ def targets(repository: Path, folder: Path) -> list[Target]:
         for _, batch in chosen.facts(opened.source, context, Reading()):
             batch.validate(full=True)
 
-    found = []
+    chosen_targets = []
     for path in files:
         try:
             name = registry.recognise(open_file(path).source).name
         except InputError:
             continue  # what lies beside an input, and is not one
         if not name.startswith(IN_RUST) and path.stat().st_size < LARGEST_SEED_BYTES:
-            found.append(Target(f"{name} ({path.relative_to(inputs)})", path, path.read_bytes(), read, (InputError,)))
+            chosen_targets.append(
+                Target(f"{name} ({path.relative_to(inputs)})", path, path.read_bytes(), read, (InputError,))
+            )
         if is_description(path):
-            found.append(
+            chosen_targets.append(
                 Target(f"registry ({path.name})", path, path.read_bytes(), lambda p: Registry([p]), (InputError,))
             )
-    return found + _beside_inputs(folder)
+    return chosen_targets + _beside_inputs(folder)
 
 
 def _beside_inputs(folder: Path) -> list[Target]:
@@ -156,14 +158,14 @@ def _beside_inputs(folder: Path) -> list[Target]:
         ("catalogue", "catalog.json", catalogue, lambda path: read_catalogue(path.parent, Catalogue),
          (DamagedSnapshotError,)),
     ]  # fmt: skip
-    found = []
+    chosen_targets = []
     for name, file, text, parse, refuses in shapes:
         path = folder / "beside" / name.replace(" ", "-") / file
         path.parent.mkdir(parents=True)
         content = text.encode("latin-1")
         path.write_bytes(content)
-        found.append(Target(name, path, content, parse, refuses))
-    return found
+        chosen_targets.append(Target(name, path, content, parse, refuses))
+    return chosen_targets
 
 
 def mutated(content: bytes, chance: random.Random) -> bytes:

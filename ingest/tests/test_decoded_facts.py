@@ -27,13 +27,13 @@ def golden() -> Decoded:
 
 
 def test_every_reader_decodes_what_its_version_promises(golden: Decoded, repository: Path, tmp_path: Path) -> None:
-    told = problems(golden, decoded_facts.decoded_facts(repository, tmp_path))
-    assert told == [], "\n".join(told)
+    lines = problems(golden, decoded_facts.decoded_facts(repository, tmp_path))
+    assert lines == [], "\n".join(lines)
 
 
 def test_every_format_has_an_input(golden: Decoded) -> None:
     # Of formats that a description makes, such as connection_table:DATASET/TABLE, one stands for all.
-    formats = {known.name.partition(":")[0] for known in Registry().formats} | {"connection_table"}
+    formats = {one.name.partition(":")[0] for one in Registry().formats} | {"connection_table"}
     assert formats <= {reader.partition(":")[0] for reader in golden}
     assert {"capture_recording", "capture_pair", "capture+packets"} <= set(golden)
 
@@ -49,27 +49,27 @@ def test_nothing_is_told_where_nothing_changed() -> None:
 
 
 def test_facts_that_changed_under_the_same_version_ask_for_another() -> None:
-    found = changed(lambda entry: entry.update(facts={"tcp_poll": "f2", "connection": "g1"}))
-    (told,) = problems(ONE, found)
-    assert "the facts in tcp_poll changed, and the version ss-text-3 did not" in told
-    assert told.endswith(f"raise the version of ss_text, then run {COMMAND}")
+    decoded = changed(lambda entry: entry.update(facts={"tcp_poll": "f2", "connection": "g1"}))
+    (line,) = problems(ONE, decoded)
+    assert "the facts in tcp_poll changed, and the version ss-text-3 did not" in line
+    assert line.endswith(f"raise the version of ss_text, then run {COMMAND}")
 
 
 def test_a_version_that_was_raised_asks_for_the_file_to_be_written() -> None:
     for facts in ({"tcp_poll": "f2"}, ONE["ss_text"]["polls/ss.txt"]["facts"]):
-        found = changed(lambda entry, facts=facts: entry.update(version="ss-text-4", facts=facts))
-        (told,) = problems(ONE, found)
-        assert "the version is ss-text-4, and ss-text-3 in decoded_facts.json" in told
-        assert told.endswith(f"run {COMMAND}")
-        assert "raise" not in told
+        decoded = changed(lambda entry, facts=facts: entry.update(version="ss-text-4", facts=facts))
+        (line,) = problems(ONE, decoded)
+        assert "the version is ss-text-4, and ss-text-3 in decoded_facts.json" in line
+        assert line.endswith(f"run {COMMAND}")
+        assert "raise" not in line
 
 
 def test_an_input_that_is_new_or_another_is_told() -> None:
     other = changed(lambda entry: entry.update(content="c2", facts={}))
-    for golden, found in ((ONE, {}), ({}, ONE), (ONE, other)):
-        (told,) = problems(golden, found)
-        assert "the input is new, changed or gone" in told
-        assert "raise" not in told
+    for golden, decoded in ((ONE, {}), ({}, ONE), (ONE, other)):
+        (line,) = problems(golden, decoded)
+        assert "the input is new, changed or gone" in line
+        assert "raise" not in line
 
 
 def test_the_file_is_not_written_over_facts_whose_version_stayed(

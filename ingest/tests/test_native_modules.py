@@ -108,15 +108,15 @@ def circle(graph: Graph) -> list[str]:
             return []
         trail.append(module)
         for other in sorted(graph.get(module, ())):
-            if found := visit(other):
-                return found
+            if modules := visit(other):
+                return modules
         trail.pop()
         done.add(module)
         return []
 
     for module in sorted(graph):
-        if found := visit(module):
-            return found
+        if modules := visit(module):
+            return modules
     return []
 
 

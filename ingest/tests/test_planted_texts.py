@@ -137,13 +137,13 @@ def test_what_is_planted_in_any_text_is_written_nowhere(
         attempts = IngestSession(lake, Pseudonymiser(b"key")).run(files_below([folder]), lambda _: None)
     assert sum(attempt.commit.holds_facts for attempt in attempts) > 100
     assert any("hk-" in text for path, name, text in written(tmp_path / "lake") if name == "workload")
-    found = {
+    leaks = {
         (path.parent.name, name, trace, text[:200])
         for path, name, text in written(tmp_path / "lake")
         for trace in (*TRACES, *(TRACES_OF_NAMES if name and name not in PUBLIC_NAMES else ()))
         if trace in text
     }
-    assert found == set()
+    assert leaks == set()
     said = caplog.text + "".join(attempt.commit.message or "" for attempt in attempts)
     assert not [trace for trace in TRACES if trace in said]
 

@@ -43,7 +43,7 @@ class Planting:
 
     def text(self, content: bytes) -> bytes:
         """Return a text with public addresses."""
-        content = NOT_PUBLIC.sub(lambda found: self._public(found.group().decode()).encode(), content)
+        content = NOT_PUBLIC.sub(lambda match: self._public(match.group().decode()).encode(), content)
         return content.replace(*V6_TEXT)
 
     def packets(self, content: bytes) -> bytes:
@@ -164,8 +164,8 @@ def test_what_is_planted_in_every_input_form_is_written_nowhere(planted: tuple[P
     # Forgotten, not even the pseudonym is left, in any file; and it does not come back.
     key, prefix = pseudonymiser.keys(host)
     assert search_for_key(var, key)
-    told = run(var, "forget", host, "--yes") + run(var, "ingest", str(folder), "--packets")
-    assert found_in(told.encode(), forms) == []
+    printed_later = run(var, "forget", host, "--yes") + run(var, "ingest", str(folder), "--packets")
+    assert found_in(printed_later.encode(), forms) == []
     assert not search_for_key(var, key)
     assert prefix != key
     assert search(var, forms, numbers) > 20
@@ -173,7 +173,7 @@ def test_what_is_planted_in_every_input_form_is_written_nowhere(planted: tuple[P
 
 def search_for_key(var: Path, key: str) -> list[Path]:
     """Return the files below a folder that hold a host key, compressed or not."""
-    found = []
+    paths = []
     for path in sorted(var.rglob("*")):
         if path.is_file():
             content = path.read_bytes()
@@ -182,5 +182,5 @@ def search_for_key(var: Path, key: str) -> list[Path]:
             elif path.suffix == ".gz":
                 content += gzip.decompress(content)
             if key.encode() in content:
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths

@@ -127,8 +127,8 @@ def test_cases_that_measured_nothing(cases: Path, name: str, reason: str, messag
     [("bugs/iperf3_leading_warning.json", {"line_before_the_document": 1}), ("bugs/iperf3_bom_utf8.json", {})],
 )
 def test_iperf3_behind_a_warning_or_a_mark_is_read(cases: Path, name: str, refused: dict[str, int]) -> None:
-    found, tables, reading = read(cases / name)
-    assert (found, reading.records_read, reading.refused) == ("iperf3", 5, refused)
+    format_name, tables, reading = read(cases / name)
+    assert (format_name, reading.records_read, reading.refused) == ("iperf3", 5, refused)
     rows = [row for row in tables["series"] if row["sample_basis"] == "intervals" and row["metric"] == "rate_bps"]
     assert [row["value"] for row in rows] == [10_000_000.0] * 5
     assert [row["value"] for row in tables["series"] if row["metric"] == "srtt_ms"][:5] == [20, 21, 22, 23, 24]
@@ -136,9 +136,9 @@ def test_iperf3_behind_a_warning_or_a_mark_is_read(cases: Path, name: str, refus
 
 
 def test_ndt5_is_told_with_blanks_and_zeros_are_no_rtt(cases: Path) -> None:
-    found, tables, _ = read(cases / "bugs/ndt5_zero_web100.json")
+    format_name, tables, _ = read(cases / "bugs/ndt5_zero_web100.json")
     (row,) = tables["connection"]
-    assert (found, row["rtt_min_us"], row["rtt_avg_us"], row["rtt_max_us"]) == ("ndt5", 7_000, None, None)
+    assert (format_name, row["rtt_min_us"], row["rtt_avg_us"], row["rtt_max_us"]) == ("ndt5", 7_000, None, None)
 
 
 def test_the_reference_time_of_qlog_may_be_a_text(cases: Path) -> None:

@@ -391,7 +391,7 @@ def _main() -> None:
     _write("pcap", "pcap.gz", gzip.compress(_pcap("<", 101), mtime=0))
     _write("pcap", "pcap.xz", lzma.compress(_pcap("<", 101)))
     _write("pcap", "archive.tar", _archive())
-    link_types = [*(known.number for known in _native.link_types()), OTHER_LINK_TYPE]
+    link_types = [*(declared.number for declared in _native.link_types()), OTHER_LINK_TYPE]
     for place, link_type in enumerate(link_types):
         records = b""
         for ip in _packets():

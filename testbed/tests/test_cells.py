@@ -15,14 +15,16 @@ def plan(**changed: Any) -> Plan:
 
 
 def test_cells_are_all_combinations_and_the_solo_runs_that_give_demand() -> None:
-    found = cells(plan())
-    together = [cell for cell in found if cell.start_order != "solo"]
+    planned_cells = cells(plan())
+    together = [cell for cell in planned_cells if cell.start_order != "solo"]
     assert len(together) == 2 * 2 * 2
     alone = {
-        (cell.rate_mbps, cell.congestion_control, cell.application) for cell in found if cell.start_order == "solo"
+        (cell.rate_mbps, cell.congestion_control, cell.application)
+        for cell in planned_cells
+        if cell.start_order == "solo"
     }
     assert alone == {(rate, *roles) for rate in (1, 4) for roles in (("cubic", None), ("bbr", None), (None, "voice"))}
-    assert len({cell.label for cell in found}) == len(found)
+    assert len({cell.label for cell in planned_cells}) == len(planned_cells)
     assert all(cell.start_order != "solo" for cell in cells(plan(solo=False)))
 
 
@@ -62,10 +64,10 @@ def test_no_background_is_the_application_alone_at_each_queue_and_workloads_are_
         "congested": ["downstream", "both"],
         "application": ["voice", "web"],
     }
-    found = cells(plan(axes=axes, links={"downlink_mbps": 16, "uplink_mbps": 1}))
-    assert len(found) == 2 * 2 * (1 + 2 * 2)
-    assert len({cell.label for cell in found}) == len(found)
-    for cell in found:
+    planned_cells = cells(plan(axes=axes, links={"downlink_mbps": 16, "uplink_mbps": 1}))
+    assert len(planned_cells) == 2 * 2 * (1 + 2 * 2)
+    assert len({cell.label for cell in planned_cells}) == len(planned_cells)
+    for cell in planned_cells:
         assert (cell.workload == "noBG") == (cell.start_order == "solo") == (cell.congested == "none")
         assert cell.start_order in ("solo", "tcp_first")
         assert (cell.congestion_control is None) == (cell.workload == "noBG")
@@ -81,10 +83,10 @@ def test_rivals_and_tcp_are_competitors_side_by_side_and_each_has_its_run_alone(
         "congestion_control": ["cubic"],
         "start_order": ["app_first", "tcp_first"],
     }
-    found = cells(plan(axes=axes))
-    together = [(cell.rival, cell.congestion_control) for cell in found if cell.start_order != "solo"]
+    planned_cells = cells(plan(axes=axes))
+    together = [(cell.rival, cell.congestion_control) for cell in planned_cells if cell.start_order != "solo"]
     assert Counter(together) == {("webrtc", None): 2, ("streaming", None): 2, (None, "cubic"): 2}
-    alone = {(cell.application, cell.congestion_control) for cell in found if cell.start_order == "solo"}
+    alone = {(cell.application, cell.congestion_control) for cell in planned_cells if cell.start_order == "solo"}
     assert alone == {("webrtc", None), ("streaming", None), (None, "cubic")}
 
 
@@ -96,11 +98,15 @@ def test_each_programme_is_a_cell_with_its_own_steps_and_solo_runs() -> None:
     programmes = {"falls": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.5}]}}
     axes = {"queue": ["codel"], "rate_mbps": [1], "programme": ["steady", "falls"]}
     planned = plan(axes=axes, programmes=programmes)
-    found = cells(planned)
-    assert len({cell.label for cell in found}) == len(found) == 2 * len(cells(plan(axes=axes | {"programme": []})))
-    assert {cell.programme for cell in found if cell.start_order == "solo"} == {"steady", "falls"}
-    assert all(cell.label.endswith(f"_{cell.programme}") for cell in found)
-    steps = {cell.programme: len(planned.steps(cell.programme).rate_steps) for cell in found}
+    planned_cells = cells(planned)
+    assert (
+        len({cell.label for cell in planned_cells})
+        == len(planned_cells)
+        == 2 * len(cells(plan(axes=axes | {"programme": []})))
+    )
+    assert {cell.programme for cell in planned_cells if cell.start_order == "solo"} == {"steady", "falls"}
+    assert all(cell.label.endswith(f"_{cell.programme}") for cell in planned_cells)
+    steps = {cell.programme: len(planned.steps(cell.programme).rate_steps) for cell in planned_cells}
     assert steps == {"steady": 0, "falls": 1}
     assert planned.programme_name("steady", 1, 50) is None
     assert planned.programme_name("falls", 1, 50) == "falls-1000k"

@@ -99,17 +99,17 @@ def image() -> Path:
 
 @pytest.fixture(scope="module")
 def backend(image: Path) -> QemuBackend:
-    found = QemuBackend(image)
-    found.check(Plan.model_validate(SHORT))
-    return found
+    qemu = QemuBackend(image)
+    qemu.check(Plan.model_validate(SHORT))
+    return qemu
 
 
 @pytest.fixture(scope="module")
 def study(backend: QemuBackend, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Progress]]:
     folder = tmp_path_factory.mktemp("study")
-    told: list[Progress] = []
-    execute(Plan.model_validate(SHORT), 1, backend, folder, told.append, "none")
-    return folder, told
+    progress: list[Progress] = []
+    execute(Plan.model_validate(SHORT), 1, backend, folder, progress.append, "none")
+    return folder, progress
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -117,8 +117,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_probe_captures_and_counters_agree(study: tuple[Path, list[Progress]]) -> None:
-    folder, told = study
-    assert [step.complaints for step in told] == [()] * 3
+    folder, progress = study
+    assert [step.complaints for step in progress] == [()] * 3
     assert [attempt.status for attempt in Ledger(folder).attempts()] == ["kept"] * 3
     for run in (folder / "runs").iterdir():
         packets = (run / "queue_bpftrace.txt").read_text().splitlines()
@@ -265,9 +265,9 @@ def test_the_results_are_ingested_without_a_complaint(study: tuple[Path, list[Pr
 
 def executed(planned: dict[str, Any], backend: QemuBackend, folder: Path) -> tuple[Path, dict[str, Any]]:
     """Return the folder and the manifest of a study's only run, which must be good."""
-    told: list[Progress] = []
-    execute(Plan.model_validate(planned), 1, backend, folder / "out", told.append, "none")
-    assert [step.complaints for step in told] == [()]
+    progress: list[Progress] = []
+    execute(Plan.model_validate(planned), 1, backend, folder / "out", progress.append, "none")
+    assert [step.complaints for step in progress] == [()]
     (run,) = (folder / "out" / "runs").iterdir()
     return run, json.loads((run / "manifest.json").read_text())
 

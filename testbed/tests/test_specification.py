@@ -78,11 +78,11 @@ def test_a_step_of_the_round_trip_time_changes_both_ways_to_half_of_it() -> None
 def test_hosts_ask_for_ecn_if_the_plan_says_so_and_the_manifest_has_it() -> None:
     axes = {"queue": [{"discipline": "codel", "ecn": True}], "rate_mbps": [1], "ecn": ["none", "classic"]}
     planned = plan(axes=axes, solo=False)
-    asked = {}
+    hosts_with_ecn = {}
     for run in blocks(planned)[0]:
         words = [word for command in specification(planned, run)["setup"] for word in command["argv"]]
-        asked[run.cell.ecn] = words.count("net.ipv4.tcp_ecn=1")
-    assert asked == {"none": 0, "classic": 2}
+        hosts_with_ecn[run.cell.ecn] = words.count("net.ipv4.tcp_ecn=1")
+    assert hosts_with_ecn == {"none": 0, "classic": 2}
 
 
 def test_the_archive_is_what_cpio_reads() -> None:
@@ -106,8 +106,8 @@ ACCESS = {
 
 
 def named(described: dict[str, Any], name: str) -> list[str]:
-    (found,) = (one["argv"] for one in described["processes"] if one["name"] == name)
-    return list(found)
+    (argv,) = (one["argv"] for one in described["processes"] if one["name"] == name)
+    return list(argv)
 
 
 def test_both_directions_have_the_queue_at_their_own_rate() -> None:

@@ -74,12 +74,12 @@ def test_programmes_of_the_plan_are_those_of_the_study_and_give_no_demand_togeth
         "to-a-half": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.5}, {"at_s": 20, "rate_mbps": 5}]},
         "to-a-quarter": {"rate_steps": [{"at_s": 10, "rate_mbps": 0.25}]},
     }
-    found = described(axes=axes, programmes=programmes)
-    assert {one.name: [(step.at_s, step.bandwidth_bps) for step in one.steps] for one in found.programmes} == {
+    description = described(axes=axes, programmes=programmes)
+    assert {one.name: [(step.at_s, step.bandwidth_bps) for step in one.steps] for one in description.programmes} == {
         "to-a-half-5000k": [(0, 5_000_000), (10, 500_000), (20, 5_000_000)],
         "to-a-quarter-5000k": [(0, 5_000_000), (10, 250_000)],
     }
-    assert [(rule.role, rule.selects) for rule in found.demand] == [("tcp", False), ("app", False)]
+    assert [(rule.role, rule.selects) for rule in description.demand] == [("tcp", False), ("app", False)]
     one = described(
         axes=axes | {"programme": ["steady", "to-a-half"]}, programmes={"to-a-half": programmes["to-a-half"]}
     )

@@ -110,8 +110,8 @@ class Dashboard:
         """Remember data for charts. A question that Superset takes back is answered without a body; it does not end."""
         response = request.response()
         if "/api/v1/chart/data" in request.url and response is not None and response.ok:
-            asked = request.post_data_json
-            self.answers.append(Answer(asked["form_data"], asked["queries"], response.json()["result"][0]))
+            posted = request.post_data_json
+            self.answers.append(Answer(posted["form_data"], posted["queries"], response.json()["result"][0]))
         elif "/explore_json/" in request.url and response is not None and response.ok:
             # Superset's older charts, such as the world map, ask here; the answer repeats the form.
             answered = response.json()

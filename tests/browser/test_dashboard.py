@@ -92,12 +92,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def opened(browser: Browser) -> Callable[[str], Dashboard]:
     """Return what opens a dashboard, once for all tests."""
-    known: dict[str, Dashboard] = {}
+    dashboards: dict[str, Dashboard] = {}
 
     def open_once(name: str) -> Dashboard:
-        if name not in known:
-            known[name] = browser.open(name)
-        return known[name]
+        if name not in dashboards:
+            dashboards[name] = browser.open(name)
+        return dashboards[name]
 
     return open_once
 
@@ -204,10 +204,10 @@ def test_axe_finds_nothing_serious_on_the_cards(opened: Opener, name: str) -> No
 
 def of_axe(page: Page) -> list[tuple[str, Any, str]]:
     """Return what axe finds on the cards that a dashboard can change: rule, place and summary."""
-    found = Axe().run(page, context=GRID, options={"runOnly": AXE_TAGS}).response["violations"]
+    violations = Axe().run(page, context=GRID, options={"runOnly": AXE_TAGS}).response["violations"]
     return [
         (each["id"], node["target"], node["failureSummary"])
-        for each in found
+        for each in violations
         if each["impact"] in ("serious", "critical") and each["id"] not in OF_SUPERSET
         for node in each["nodes"]
     ]
@@ -346,8 +346,12 @@ def test_the_first_screen_looks_like_the_picture_of_the_readme(dashboard: Dashbo
 
     def unlike() -> list[str]:
         dashboard.page.screenshot(path=str(taken), clip={"x": 0, "y": 0, "width": WIDTH, "height": FIRST_SCREEN})
-        found = difference(taken, picture)
-        return [] if found < MOST_DIFFERENT else [f"{picture.name}, from which the page differs by {found:.3f}"]
+        differing_share = difference(taken, picture)
+        return (
+            []
+            if differing_share < MOST_DIFFERENT
+            else [f"{picture.name}, from which the page differs by {differing_share:.3f}"]
+        )
 
     dashboard.page.bring_to_front()
     wait_until_nothing(unlike, dashboard.page)
@@ -396,8 +400,8 @@ def test_another_study_shows_its_own_runs(browser: Browser) -> None:
     masks = ",".join(
         f"NATIVE_FILTER-{name}:(extraFormData:(filters:!((col:{column},op:IN,val:!({value})))),"
         f"filterState:(value:!({value})),id:NATIVE_FILTER-{name},ownState:())"
-        for name, (column, given) in setting.items()
-        for value in [f"'{given}'" if isinstance(given, str) else f"{given:g}"]
+        for name, (column, setting_value) in setting.items()
+        for value in [f"'{setting_value}'" if isinstance(setting_value, str) else f"{setting_value:g}"]
     )
     (title,) = OF_ANOTHER_STUDY
     opened = browser.open("aqm_comparison", f"?native_filters=({masks})", {title})

@@ -26,8 +26,8 @@ def test_the_search_works_without_a_server(tmp_path: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(WITHIN_S * 1000)
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        urls: list[str] = []
+        page.on("request", lambda request: urls.append(request.url))
         page.goto(f"file://{site}/docs/api.html")
         # The keys of a page do nothing until its scripts have run, some of them after it is loaded.
         field = page.get_by_role("combobox", name="Search")
@@ -39,5 +39,5 @@ def test_the_search_works_without_a_server(tmp_path: Path) -> None:
         field.fill("pseudonym")
         page.get_by_text("rotation of the key, forgetting a host").first.click()
         page.wait_for_url("**/how-to/addresses.html**")
-        assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+        assert [url for url in urls if not url.startswith(("file:", "blob:"))] == []
         browser.close()

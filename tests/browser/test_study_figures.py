@@ -58,9 +58,9 @@ def test_a_map_without_runs_is_told_and_only_filters_with_a_choice_ask(studies: 
     assert studies.failures == []
     # One study of the build states its buffers: a filter that chooses among one is not there.
     assert studies.answer(HEAT_MAP).filters_on("study_id") == []
-    asked = studies.answer(BOXES)
+    answer = studies.answer(BOXES)
     # Each congested direction of that study has one workload, which the direction therefore chooses too.
-    assert (asked.filters_on("congested_direction"), asked.filters_on("workload")) == (["both"], [])
+    assert (answer.filters_on("congested_direction"), answer.filters_on("workload")) == (["both"], [])
 
 
 def test_a_box_has_the_seconds_of_its_buffer_and_direction(studies: Dashboard) -> None:

@@ -155,8 +155,10 @@ def state_of(var: Path, uri: str | None = None) -> State:
         tables = [pq.read_table(path) for path in lake.files(name)]
         if tables:
             whole = pa.concat_tables(tables, promote_options="permissive")
-            told = [{key: value for key, value in row.items() if key not in TIMES} for row in whole.to_pylist()]
-            rows[name] = sorted(told, key=lambda row: json.dumps(row, sort_keys=True, default=str))
+            timeless_rows = [
+                {key: value for key, value in row.items() if key not in TIMES} for row in whole.to_pylist()
+            ]
+            rows[name] = sorted(timeless_rows, key=lambda row: json.dumps(row, sort_keys=True, default=str))
     snapshots = var / "snapshots"
     served = read_pointer(snapshots) if snapshots.exists() else None
     if snapshots.exists():
@@ -185,7 +187,7 @@ def below(uri: str | None, name: str) -> str | None:
 
 def staged(runner: Commands, inputs: Path, folder: Path, steps: tuple[str, ...], uri: str | None) -> dict[str, State]:
     """Run the steps undisturbed; keep what is there before each, and return the state after each."""
-    found = {}
+    states = {}
     var = folder / "now"
     var.mkdir(parents=True)
     if uri is None:
@@ -195,8 +197,8 @@ def staged(runner: Commands, inputs: Path, folder: Path, steps: tuple[str, ...],
         copy_stage(var, folder / step, below(uri, "now"), below(uri, step))
         status, printed = runner.run(argv_of(step, inputs), var, **environment_of(below(uri, "now")))
         assert status == 0, printed
-        found[step] = state_of(var, below(uri, "now"))
-    return found
+        states[step] = state_of(var, below(uri, "now"))
+    return states
 
 
 def copy_stage(source: Path, target: Path, source_uri: str | None, target_uri: str | None) -> None:

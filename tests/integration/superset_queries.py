@@ -20,10 +20,10 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     client = app.test_client()
     page = client.get("/login/").get_data(as_text=True)
-    found = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
+    match = re.search(r'name="csrf_token"[^>]*value="([^"]+)"', page) or re.search(
         r"csrf_token&#34;: &#34;([^&]+)", page
     )
-    token = found.group(1) if found else client.get("/api/v1/security/csrf_token/").get_json()["result"]
+    token = match.group(1) if match else client.get("/api/v1/security/csrf_token/").get_json()["result"]
     user = {"username": os.environ["SUPERSET_ADMIN_USER"], "password": os.environ["SUPERSET_ADMIN_PASSWORD"]}
     client.post("/login/", data={**user, "csrf_token": token})
     token = client.get("/api/v1/security/csrf_token/").get_json()["result"]

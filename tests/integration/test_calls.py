@@ -49,12 +49,12 @@ def write_statistics(folder: Path) -> int:
 
 def departures(folder: Path, offset: int) -> list[tuple[int, int | None]]:
     """Time (UTC) and queuing delay, None for a drop, of each packet that left the queue."""
-    found = []
+    packets = []
     for line in lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines():
         fields = line.split()
         if fields[0] in {"D", "X"}:
-            found.append((int(fields[1]) + offset, int(fields[15]) if fields[0] == "D" else None))
-    return found
+            packets.append((int(fields[1]) + offset, int(fields[15]) if fields[0] == "D" else None))
+    return packets
 
 
 @pytest.fixture(scope="module")

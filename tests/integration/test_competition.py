@@ -138,9 +138,11 @@ def test_shares_equality_and_harm_of_two_applications_are_what_was_planted(compe
 
 
 def test_the_rival_is_a_filter_and_a_part_of_the_configuration(competition: Service) -> None:
-    found = competition.rows("configuration", study_id=STUDY, rival_application="meet")
-    assert [(row["application"], row["start_order"], row["runs"]) for row in found] == [("zoom", "app_first", 1)]
-    assert "/rival_application=meet/" in str(found[0]["configuration_id"])
+    configurations = competition.rows("configuration", study_id=STUDY, rival_application="meet")
+    assert [(row["application"], row["start_order"], row["runs"]) for row in configurations] == [
+        ("zoom", "app_first", 1)
+    ]
+    assert "/rival_application=meet/" in str(configurations[0]["configuration_id"])
     answer = competition.client.get(
         "/v1/comparisons/app_link_share",
         params={"factor": "rival_application", "baseline": "meet", "study_id": STUDY},
@@ -163,8 +165,8 @@ def test_phases_follow_from_the_flows_and_have_what_was_planted(competition: Ser
     (turned,) = competition.rows("run_phase", study_id=STUDY, run_id="meet-zoom-1", run_phase="competing")
     assert (turned["incumbent"], turned["incumbent_role"]) == ("zoom", "rival")
     assert turned["incumbent_share_ratio"] == pytest.approx(0.25)
-    (told,) = competition.rows("run_phase", study_id=STUDY, run_id="two-ways-1")
-    assert (told["run_phase"], told["phase_basis"], told["seconds"]) == ("recovery", "manifest", 4)
+    (phase,) = competition.rows("run_phase", study_id=STUDY, run_id="two-ways-1")
+    assert (phase["run_phase"], phase["phase_basis"], phase["seconds"]) == ("recovery", "manifest", 4)
     # A measured run: the TCP flow starts 5 s after the application.
     measured = competition.rows("run_phase", study_id="vca-fairness-vm-2026", run_id=SHARED_RUN, run_phase="competing")
     assert measured[0]["phase_start_ms"] == pytest.approx(5000, abs=500)

@@ -50,25 +50,25 @@ def lake(var: Path) -> Columns:
             "select table_name, column_name from information_schema.columns"
             " where table_schema = 'lake' order by table_name, ordinal_position"
         ).fetchall()
-    found: Columns = {}
+    columns_of_table: Columns = {}
     for table, column in rows:
         if table not in NOT_OF_THE_LAKE:
-            found.setdefault(table, []).append(column)
-    return found
+            columns_of_table.setdefault(table, []).append(column)
+    return columns_of_table
 
 
 def differences(documents: Documents, marts: Columns, tables: Columns) -> list[str]:
     """Return in what the documents differ from what was built."""
-    found = []
+    lines = []
     for part, kind, built in (("Marts", "mart", marts), ("Lake", "lake", tables)):
         described = documents.columns(part)
-        found += [f"reference, {kind}: {name}" for name in sorted(set(described) ^ set(built))]
-        found += [
+        lines += [f"reference, {kind}: {name}" for name in sorted(set(described) ^ set(built))]
+        lines += [
             f"columns of {kind} {name}: {sorted(set(described[name]) ^ set(columns))}"
             for name, columns in built.items()
             if name in described and described[name] != columns
         ]
-    return found
+    return lines
 
 
 @pytest.fixture(scope="module")

@@ -108,8 +108,8 @@ def _campaign(
             reading = reader.start(["read", "2"], var, SOJOURN_FAULT="slow@lake.registered", **environment_of(own))
         status, printed = runner.run(argv_of(step, inputs), var, SOJOURN_FAULT=fault, **environment_of(own))
         if reader is not None and reading is not None:
-            told = reader.wait()
-            assert told == 0, (fault, reading.read_text())
+            status_of_reader = reader.wait()
+            assert status_of_reader == 0, (fault, reading.read_text())
         assert "Traceback" not in printed, (fault, printed)
         assert status in (0, 1, -signal.SIGKILL), (fault, printed)
         settle(var, own)

@@ -100,12 +100,12 @@ def _walk(
     before, expected = stages[step]
     var = folder / "var"
     shutil.copytree(before, var)
-    told = runner.run(argv_of(step, inputs), var, SOJOURN_FAULT=f"{fault}@{point}")
+    output = runner.run(argv_of(step, inputs), var, SOJOURN_FAULT=f"{fault}@{point}")
     settle(var, None)
     status, printed = runner.run(argv_of(step, inputs), var)
     assert status == 0, printed
     assert state_of(var) == expected
-    return told
+    return output
 
 
 @pytest.mark.integration
@@ -170,8 +170,8 @@ def test_a_slow_reader_sees_one_state_while_a_writer_changes_the_lake(
         status, printed = runner.run(argv_of(step, inputs), var)
         assert reader.wait() == 0, reading.read_text()
     # A host is not forgotten while somebody still reads its rows: the command says so, and is run again.
-    told = "a build reads" in printed or "a build began to read" in printed
-    assert status == 0 or (step == "forget" and told), printed
+    says_why = "a build reads" in printed or "a build began to read" in printed
+    assert status == 0 or (step == "forget" and says_why), printed
     settle(var, None)
     status, printed = runner.run(argv_of(step, inputs), var)
     assert status == 0, printed

@@ -36,8 +36,8 @@ MARTS = (
 @pytest.fixture(scope="module")
 def view(sample: Path) -> Any:
     files = sorted(path for path in (sample / RUN).iterdir() if path.is_file())
-    with viewed(files, lambda _attempt: None, 2) as found:
-        yield found
+    with viewed(files, lambda _attempt: None, 2) as opened_view:
+        yield opened_view
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:

@@ -60,13 +60,13 @@ def cost_of(var: Path, *arguments: str) -> Cost:
     assert process.returncode == 0, text[-3000:]
     assert "Traceback" not in text
     cost = Cost(time.monotonic() - started, used.ru_utime + used.ru_stime, peak_kib / 1024, text)
-    told = {"wall_s": round(cost.wall_s), "cpu_s": round(cost.cpu_s), "peak_mib": round(cost.peak_mib)}
+    shown = {"wall_s": round(cost.wall_s), "cpu_s": round(cost.cpu_s), "peak_mib": round(cost.peak_mib)}
     print(
         json.dumps(
             {
                 "command": " ".join(arguments[:2]) if arguments[0] == "maintain" else arguments[0],
                 "files": MANY,
-                **told,
+                **shown,
                 "load": os.getloadavg()[0],
             }
         ),

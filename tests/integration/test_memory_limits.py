@@ -55,10 +55,10 @@ def group(request: pytest.FixtureRequest) -> Iterator[MemoryGroup]:
 
 def test_the_whole_way_in_little_memory(group: MemoryGroup, inputs: Path, tmp_path: Path) -> None:
     var = {"SOJOURN_VAR": str(tmp_path / "var"), "SOJOURN_ADDRESS_KEY": "one", "SOJOURN_FORGET_KEY": "two"}
-    told = []
+    peaks = []
     for argv in (["ingest", str(inputs)], ["maintain", "compact"], ["build"]):
         done = group.run([str(SOJOURN), *argv], var)
-        told.append(f"{' '.join(argv[:2])}: up to {group.peak_bytes / GIB:.2f} GiB")
+        peaks.append(f"{' '.join(argv[:2])}: up to {group.peak_bytes / GIB:.2f} GiB")
         assert group.killed == 0
         assert done.returncode == 0, done.stderr[-3000:]
         assert "Traceback" not in done.stderr
@@ -67,4 +67,4 @@ def test_the_whole_way_in_little_memory(group: MemoryGroup, inputs: Path, tmp_pa
     pointer = read_pointer(snapshots)
     assert pointer is not None
     assert damages(snapshots / pointer.build_id, full=True) == []
-    print(f"cgroup v{group.version}, {'; '.join(told)}")
+    print(f"cgroup v{group.version}, {'; '.join(peaks)}")

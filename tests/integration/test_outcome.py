@@ -81,13 +81,13 @@ def test_ranks_change_with_the_percentile(snapshot: Snapshot, reference: tuple[P
         for name in files
         for percentile in ("p50", "p95")
     }
-    found = snapshot.rows("select * from iqb_score where percentile = 50")
-    assert len(found) == len(files)
-    for row in found:
+    scores = snapshot.rows("select * from iqb_score where percentile = 50")
+    assert len(scores) == len(files)
+    for row in scores:
         name = row["file_name"]
         assert (row["score_rank"], row["score_rank_at_p95"]) == (rank[name, "p50"], rank[name, "p95"]), name
         assert row["is_rank_changed"] == (rank[name, "p50"] != rank[name, "p95"])
-    assert {row["is_rank_changed"] for row in found} == {True, False}
+    assert {row["is_rank_changed"] for row in scores} == {True, False}
 
 
 def test_what_binds_is_unmet_and_a_full_score_has_nothing_that_does(snapshot: Snapshot) -> None:
@@ -139,13 +139,13 @@ def test_barometer_of_runs_is_that_of_the_function_at_both_ends_of_what_is_not_k
         assert (row["missing_quantities"], row["iqb_score"], row["download_bps"]) == (
             "upload", None, pytest.approx(row["rate_bps"])
         )  # fmt: skip
-        known = {
+        inputs = {
             "download_throughput_mbps": row["rate_bps"] / 1e6,
             "latency_ms": row["wanted_ms"],
             "packet_loss": row["loss"],
         }  # fmt: skip
         for upload, name in ((0.0, "iqb_lower_score"), (1e9, "iqb_upper_score")):
-            assert row[name] == pytest.approx(iqb({**known, "upload_throughput_mbps": upload}, requirements).score)
+            assert row[name] == pytest.approx(iqb({**inputs, "upload_throughput_mbps": upload}, requirements).score)
 
 
 def test_one_run_of_a_configuration_has_no_interval(snapshot: Snapshot) -> None:

@@ -252,7 +252,7 @@ def _compare_with_duckdb(printed: bytes, snapshots: Path) -> None:
 
 def _holding(var: Path, key: str) -> list[str]:
     """Return the files, and the tables of the warehouse, in which a host key is."""
-    found = []
+    places = []
     for path in sorted(var.rglob("*")):
         if path.is_file() and path.name != "secrets.env":
             content = path.read_bytes()
@@ -261,15 +261,15 @@ def _holding(var: Path, key: str) -> list[str]:
             elif content.startswith(b"\x1f\x8b"):
                 content += gzip.decompress(content)
             if key.encode() in content:
-                found.append(str(path.relative_to(var)))
+                places.append(str(path.relative_to(var)))
     with duckdb.connect(str(var / "warehouse" / "warehouse.duckdb"), read_only=True) as warehouse:
         tables = warehouse.sql(
             "select table_schema, table_name from information_schema.tables where table_type = 'BASE TABLE'"
         ).fetchall()
         for schema, name in tables:
             if key in str(warehouse.sql(f'select * from "{schema}"."{name}"').fetchall()):
-                found.append(f"{schema}.{name}")
-    return found
+                places.append(f"{schema}.{name}")
+    return places
 
 
 @pytest.mark.integration

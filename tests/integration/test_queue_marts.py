@@ -157,8 +157,8 @@ def test_every_run_of_the_testbed_agrees_with_its_validation(snapshot: Snapshot,
         theirs = list(csv.DictReader(handle))
     assert len(theirs) == 39
     for quantity in QUANTITIES:
-        found = agreement(snapshot, theirs, quantity)
-        assert found.equal == found.runs == 39, quantity.theirs
+        agreed = agreement(snapshot, theirs, quantity)
+        assert agreed.equal == agreed.runs == 39, quantity.theirs
     # A figure that is off by one count or by one last digit is reported.
     for name, off in (("queue_deq", 1.0), ("sojourn_p95_ms", 0.0101)):
         changed = [dict(row) for row in theirs]

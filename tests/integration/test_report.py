@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 def test_estimates_of_the_sample_are_those_of_the_analysis_of_variance_of_its_rows(service: Service) -> None:
     printed = service.sojourn("report", "sojourn-sample", "--json", "--scale", "log")
     document: dict[str, Any] = json.loads(printed)
-    found = {
+    estimates = {
         (row["level"], row["at"]): row
         for section in document["sections"]
         for one in section["tables"]
@@ -38,7 +38,7 @@ def test_estimates_of_the_sample_are_those_of_the_analysis_of_variance_of_its_ro
     half = scipy.stats.t.ppf(0.975, degrees) * np.sqrt(2 * (left**2).sum() / degrees / len(blocks))
     for queue in ("CoDel", "FQ-CoDel", "tail-drop 10 BDP"):
         for control in ("cubic", "bbr"):
-            row = found[queue, f"congestion control: {control}"]
+            row = estimates[queue, f"congestion control: {control}"]
             difference = means[cells.index((queue, control))] - means[cells.index(("tail-drop 2 BDP", control))]
             assert row["degrees"] == pytest.approx(degrees, rel=1e-6)
             assert row["estimate"] == pytest.approx(np.exp(difference), rel=1e-9)

@@ -57,7 +57,7 @@ def sojourn_ms(folder: Path, manifest: dict[str, Any]) -> list[float]:
     """Time in the queue of the packets of application and TCP that left it in the window, from the raw log."""
     start, end = (round(manifest["window"][key] * 1e9) for key in ("start_epoch_s", "end_epoch_s"))
     wanted = {(flow["src"], flow["sport"]) for flow in manifest["flows"]}
-    found = []
+    times_ms = []
     lines = lzma.decompress((folder / "queue_bpftrace.txt.xz").read_bytes()).decode().splitlines()
     offset = log_to_utc_ns(lines)
     for line in lines:
@@ -67,8 +67,8 @@ def sojourn_ms(folder: Path, manifest: dict[str, Any]) -> list[float]:
         # The probe prints the bytes of a port as a number of the machine.
         port = int.from_bytes(int(fields[10]).to_bytes(2, "little"), "big")
         if (fields[9], port) in wanted and int(fields[15]) > 0:
-            found.append(int(fields[15]) / 1e6)
-    return sorted(found)
+            times_ms.append(int(fields[15]) / 1e6)
+    return sorted(times_ms)
 
 
 def test_every_sample_run_agrees_with_tc_and_with_its_raw_log(service: Service, sample: Path) -> None:
@@ -208,13 +208,13 @@ def test_served_distribution_is_within_one_percent_of_the_exact_quantiles(servic
 )
 def test_scores_of_named_groups_are_those_of_the_mart(service: Service, kind: str, column: str | None) -> None:
     query = {"group": column} if column else {}
-    found = service.client.get("/v1/outcomes/connection_queuing_delay", params=query).json()["rows"]
+    served = service.client.get("/v1/outcomes/connection_queuing_delay", params=query).json()["rows"]
     stated = {
         (row["dataset"], row["sample_basis"], row["rtt_basis"], row["group_value"], row["percentile"]): row
         for row in service.rows("connection_outcome", group_kind=kind)
     }
     same = 0
-    for row in found:
+    for row in served:
         value = str(row[column]) if column else "all"
         mart = stated.pop((row["dataset"], row["sample_basis"], row["rtt_basis"], value, row["percentile"]), None)
         if mart is None:
@@ -245,7 +245,7 @@ def test_scores_of_rtts_are_those_of_the_mart_for_every_grouping(
 ) -> None:
     # Not every mart has means.
     query = {"rtt_statistic__ne": "mean", "unknown_values": "allow", **({"group": column} if column else {})}
-    found = {
+    served = {
         (
             row["dataset"], row["sample_basis"], row["rtt_basis"], str(row[column]) if column else "all",
             row["percentile"], row["rtt_statistic"],
@@ -256,7 +256,7 @@ def test_scores_of_rtts_are_those_of_the_mart_for_every_grouping(
     assert marts
     for mart in marts:
         key = (mart["dataset"], mart["sample_basis"], mart["rtt_basis"], mart["group_value"], mart["percentile"])
-        idle, loaded = found[*key, "minimum"], found[*key, "maximum"]
+        idle, loaded = served[*key, "minimum"], served[*key, "maximum"]
         assert (idle["rtt_ms"], loaded["rtt_ms"]) == (mart["idle_rtt_ms"], mart["loaded_rtt_ms"])
         for name in ("iqb_lower_score", "iqb_upper_score"):
             assert idle[name] == pytest.approx(mart[name], abs=1e-9)

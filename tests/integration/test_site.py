@@ -59,7 +59,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 def broken(pages: dict[Path, Page]) -> list[str]:
     """Return links of pages, and what they load, that are not there."""
-    found = []
+    lines = []
     for path, page in pages.items():
         for link in page.links + page.loaded:
             parts = urlsplit(link)
@@ -69,10 +69,10 @@ def broken(pages: dict[Path, Page]) -> list[str]:
             if target.is_dir():
                 target /= "index.html"
             if not target.is_file():
-                found.append(f"{path.name}: {link} is not there")
+                lines.append(f"{path.name}: {link} is not there")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
-                found.append(f"{path.name}: {link} has no such anchor")
-    return found
+                lines.append(f"{path.name}: {link} has no such anchor")
+    return lines
 
 
 def test_every_link_and_anchor_is_there(pages: dict[Path, Page]) -> None:

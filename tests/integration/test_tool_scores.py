@@ -56,8 +56,8 @@ def test_frames_become_the_mos_of_their_clip(snapshot: Snapshot) -> None:
 
 def test_each_page_load_has_its_mos_and_one_without_solo_loads_says_so(snapshot: Snapshot) -> None:
     rows = snapshot.rows("select * from run_quality where qoe_model_id like 'g1030%' order by qoe_model_id, score")
-    found = [row["mos"] for row in rows if row["qoe_model_id"] == "g1030-one-page-access"]
-    assert found == pytest.approx(mos_of_page_load_time(LOADS_MS, ACCESS_LEAST_MS).tolist())
+    scores = [row["mos"] for row in rows if row["qoe_model_id"] == "g1030-one-page-access"]
+    assert scores == pytest.approx(mos_of_page_load_time(LOADS_MS, ACCESS_LEAST_MS).tolist())
     classes = [row["quality_class"] for row in rows if row["qoe_model_id"] == "g1030-one-page-access"]
     assert classes == ["fair", "bad"]
     own = [row for row in rows if row["qoe_model_id"] == "g1030-one-page-own"]

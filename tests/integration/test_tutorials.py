@@ -50,12 +50,12 @@ def test_the_page_on_captures_says_where_they_come_from(repository: Path) -> Non
 @pytest.mark.parametrize("name", PAGES)
 def test_every_block_is_found_and_every_question_shows_its_answer(repository: Path, name: str) -> None:
     page = page_of(repository, name)
-    found = blocks_of(page)
-    assert len(found) == page.count("```sh\n")
-    assert [block.mark for block in found].count("served") == 1
-    asked = [block for block in found if block.command.startswith("curl")]
-    assert len(asked) >= 3
-    assert all(block.output for block in asked)
+    blocks = blocks_of(page)
+    assert len(blocks) == page.count("```sh\n")
+    assert [block.mark for block in blocks].count("served") == 1
+    questions = [block for block in blocks if block.command.startswith("curl")]
+    assert len(questions) >= 3
+    assert all(block.output for block in questions)
 
 
 @pytest.mark.parametrize("name", PAGES)

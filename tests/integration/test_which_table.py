@@ -24,9 +24,9 @@ def test_every_question_is_answered_from_the_table_that_is_named(service: Servic
     assert len(questions) == 20 == text.count("```sql")
     with connect_local(service.var, lake=False) as connection:
         there = {row[0] for row in connection.sql("show tables").fetchall()}
-        for found in questions:
-            tables = re.findall(r"`([a-z_0-9]+)`", found["tables"])
-            assert set(tables) <= there, found["question"]
-            assert re.search(rf"from {tables[0]}\b", found["query"]), found["question"]
-            rows = connection.execute(found["query"]).fetchall()
-            assert rows or tables[0] in MAY_BE_EMPTY, found["question"]
+        for example in questions:
+            tables = re.findall(r"`([a-z_0-9]+)`", example["tables"])
+            assert set(tables) <= there, example["question"]
+            assert re.search(rf"from {tables[0]}\b", example["query"]), example["question"]
+            rows = connection.execute(example["query"]).fetchall()
+            assert rows or tables[0] in MAY_BE_EMPTY, example["question"]

@@ -46,9 +46,9 @@ def ours(root: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def benchmarks(repository: Path) -> list[Path]:
-    found = ours(repository / "benchmarks")
-    assert len(found) > 5
-    return found
+    scripts = ours(repository / "benchmarks")
+    assert len(scripts) > 5
+    return scripts
 
 
 def test_imports_are_found_in_programs_within_programs() -> None:
@@ -67,8 +67,8 @@ def test_benchmarks_import_only_what_is_public_and_there(benchmarks: list[Path])
             assert not any(part.startswith("_") for part in parts), f"{path.name} imports {module} {names}"
             loaded = importlib.import_module(module)
             for name in names:
-                found = hasattr(loaded, name) or importlib.util.find_spec(f"{module}.{name}")
-                assert found, f"{path.name}: {module} has no {name}"
+                exists = hasattr(loaded, name) or importlib.util.find_spec(f"{module}.{name}")
+                assert exists, f"{path.name}: {module} has no {name}"
     assert seen > 20
 
 

@@ -53,11 +53,11 @@ def blocks() -> list[Block]:
     """Return the code blocks of all documents of the repository."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [
-        Block(name, text.count("\n", 0, found.start()) + 1, found["language"].split(" ")[0], found["text"])
+        Block(name, text.count("\n", 0, fence.start()) + 1, fence["language"].split(" ")[0], fence["text"])
         for name in listed.split("\n")
         if name
         for text in [(ROOT / name).read_text(encoding="utf-8")]
-        for found in FENCE.finditer(text)
+        for fence in FENCE.finditer(text)
     ]
 
 
@@ -94,18 +94,18 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def wrong_use(command: click.Command, words: list[str], path: str = "sojourn") -> str | None:
     """Return what a command line has that the command does not know; None if there is nothing."""
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    known |= {"--help", "--version"}
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    options |= {"--help", "--version"}
     if isinstance(command, click.Group):
         rest = [word for word in words if not word.startswith("-")]
         if not rest:
             return None
-        found = command.get_command(click.Context(command), rest[0])
-        if found is None:
+        subcommand = command.get_command(click.Context(command), rest[0])
+        if subcommand is None:
             return f"{path} has no command {rest[0]}"
-        return wrong_use(found, words[words.index(rest[0]) + 1 :], f"{path} {rest[0]}")
+        return wrong_use(subcommand, words[words.index(rest[0]) + 1 :], f"{path} {rest[0]}")
     for word in words:
-        if word.startswith("-") and len(word) > 1 and word.split("=")[0] not in known:
+        if word.startswith("-") and len(word) > 1 and word.split("=")[0] not in options:
             return f"{path} has no option {word}"
     return None
 
@@ -118,8 +118,8 @@ def of_language(*languages: str) -> list[Block]:
 @pytest.fixture(scope="module")
 def sojourn() -> click.Command:
     """The command line as it is installed."""
-    found: Any = application()
-    return typer.main.get_command(found) if isinstance(found, typer.Typer) else found
+    app: Any = application()
+    return typer.main.get_command(app) if isinstance(app, typer.Typer) else app
 
 
 def test_there_are_blocks_and_each_is_of_a_language_that_is_checked_or_only_shown() -> None:
@@ -194,7 +194,7 @@ def test_every_other_block_can_be_parsed(block: Block) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("sojourn lok a.pcap", "sojourn has no command lok"),
         ("cat a | sojourn look --jsn -", "sojourn look has no option --jsn"),
@@ -202,6 +202,6 @@ def test_every_other_block_can_be_parsed(block: Block) -> None:
         ("sojourn look a.pcap --json > b", None),
     ],
 )
-def test_a_wrong_command_is_found(text: str, told: str | None, sojourn: click.Command) -> None:
-    found = [wrong_use(sojourn, words[1:]) for words in commands(text) if words and words[0].endswith("sojourn")]
-    assert found == [told]
+def test_a_wrong_command_is_found(text: str, message: str | None, sojourn: click.Command) -> None:
+    messages = [wrong_use(sojourn, words[1:]) for words in commands(text) if words and words[0].endswith("sojourn")]
+    assert messages == [message]

@@ -181,7 +181,7 @@ def test_one_is_no_plural() -> None:
     modules = [path for pattern in TELLING for path in root.glob(pattern)]
     assert len(modules) > 12
     wrong = [
-        f"{path.name}: {found[0]}; use counted()" for path in modules for found in PLURAL.finditer(path.read_text())
+        f"{path.name}: {plural[0]}; use counted()" for path in modules for plural in PLURAL.finditer(path.read_text())
     ]
     assert not wrong
 

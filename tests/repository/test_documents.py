@@ -36,13 +36,13 @@ def prose(text: str) -> str:
 
 def anchors(text: str) -> set[str]:
     """Return the anchors that GitHub gives a document's headings, and those that it sets itself."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     result = set(HTML_ANCHOR.findall(text))
     for heading in HEADING.findall(prose(text)):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
         slug = re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")
-        count = found.get(slug, 0)
-        found[slug] = count + 1
+        count = counts.get(slug, 0)
+        counts[slug] = count + 1
         result.add(f"{slug}-{count}" if count else slug)
     return result
 
@@ -55,17 +55,17 @@ def links(text: str) -> list[str]:
 def broken(path: Path) -> list[str]:
     """Return the relative links of a document that lead nowhere, each with the reason."""
     text = path.read_text(encoding="utf-8")
-    found = []
+    lines = []
     for link in links(text):
         if re.match(r"[a-z][a-z0-9+.-]*:", link):
             continue
         name, _, anchor = unquote(link).partition("#")
         target = (path.parent / name).resolve() if name else path
         if not target.exists():
-            found.append(f"{link}: no such file")
+            lines.append(f"{link}: no such file")
         elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text(encoding="utf-8")):
-            found.append(f"{link}: {target.name} has no heading with that anchor")
-    return found
+            lines.append(f"{link}: {target.name} has no heading with that anchor")
+    return lines
 
 
 @pytest.mark.parametrize("name", documents())
@@ -75,13 +75,13 @@ def test_every_relative_link_resolves(name: str) -> None:
 
 def linked_from(*names: str) -> set[Path]:
     """Return the files that documents link."""
-    found = set()
+    targets = set()
     for name in names:
         path = ROOT / name
         for link in links(path.read_text(encoding="utf-8")):
             if ":" not in link:
-                found.add((path.parent / unquote(link).partition("#")[0]).resolve())
-    return found
+                targets.add((path.parent / unquote(link).partition("#")[0]).resolve())
+    return targets
 
 
 def test_the_index_lists_every_page() -> None:
@@ -106,13 +106,13 @@ def named_paths(text: str) -> set[str]:
     """Return the paths that a document names in code, from the top folder, with `*` for a placeholder."""
     tops = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")} - {"var"}
     short = dict(SHORT.findall(text))
-    found = set()
+    paths = set()
     for code in re.findall(r"`([^`\n]+)`", prose(text)):
         top, _, rest = code.partition("/")
         path = f"{short.get(top, top)}/{rest}"
         if rest and " " not in path and path.partition("/")[0] in tops:
-            found.add(PLACEHOLDER.sub("*", path))
-    return found
+            paths.add(PLACEHOLDER.sub("*", path))
+    return paths
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/how-to/add-a-chart.md"])

@@ -53,17 +53,17 @@ def test_every_copy_is_the_version(versions: ModuleType) -> None:
 
 def test_every_package_has_the_version(versions: ModuleType, repository: Path) -> None:
     with_version = {copy.path for copy in versions.copies()}
-    found = manifests(repository)
-    assert len(found) >= 9
-    for path in found:
+    paths = manifests(repository)
+    assert len(paths) >= 9
+    for path in paths:
         assert path in with_version or "version.workspace = true" in path.read_text(), path
 
 
 def test_installed_packages_have_the_version(versions: ModuleType) -> None:
     installed = {
-        found.metadata["Name"]: found.version
-        for found in metadata.distributions()
-        if found.metadata["Name"].startswith("sojourn-")
+        distribution.metadata["Name"]: distribution.version
+        for distribution in metadata.distributions()
+        if distribution.metadata["Name"].startswith("sojourn-")
     }
     assert {"sojourn-ingest", "sojourn-transforms", "sojourn-api"} <= set(installed)
     assert set(installed.values()) == {versions.version()}, installed

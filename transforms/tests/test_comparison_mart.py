@@ -75,8 +75,8 @@ def test_a_queue_of_default_size_compares_with_each_size_and_others_with_their_o
         *runs("fq_codel", None, LOW),
         *runs("codel", 2.0, LOW),
     ]
-    found = [(row["treatment"], row["baseline_queue_label"]) for row in compared(rows)]
-    assert sorted(found) == [
+    pairs = [(row["treatment"], row["baseline_queue_label"]) for row in compared(rows)]
+    assert sorted(pairs) == [
         ("codel", "tail-drop 2.0"),
         ("fq_codel", "tail-drop 10.0"),
         ("fq_codel", "tail-drop 2.0"),
@@ -210,10 +210,12 @@ def test_the_mart_has_each_comparison_once_with_its_verdict(warehouse: Path, tmp
         connection.register("compared", standard_comparisons(query_of(connection)))
         connection.execute("create table marts.comparison as select * from compared")
     with duckdb.connect(str(warehouse), read_only=True) as connection:
-        found = connection.execute("select treatment, baseline_queue_label, verdict from marts.comparison").fetchall()
-    assert [(row[0], row[1]) for row in found] == [("codel", "tail-drop 2.0"), ("fq_codel", "tail-drop 2.0")]
-    assert found[0][2].startswith("lower by 6")
-    assert found[1][2].startswith("no difference shown")
+        comparisons = connection.execute(
+            "select treatment, baseline_queue_label, verdict from marts.comparison"
+        ).fetchall()
+    assert [(row[0], row[1]) for row in comparisons] == [("codel", "tail-drop 2.0"), ("fq_codel", "tail-drop 2.0")]
+    assert comparisons[0][2].startswith("lower by 6")
+    assert comparisons[1][2].startswith("no difference shown")
     build_id, _ = publish_snapshot(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots")
     assert publish_snapshot(warehouse, "marts", [COMPARISON], {}, tmp_path / "snapshots") == (build_id, False)
 

@@ -211,10 +211,10 @@ def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path)
         for item in plan:
             expire(packed, item)
     for state in ("as it stands", "read again", "compacted"):
-        found = {"as it stands": packed, "read again": Lake(lake.root)}.get(state) or compacted(packed)
-        assert scores(found) == [2.0]
-        assert outcomes(found) == [("/new", None), ("/old", "expired")]
-        assert plan_expiry(found, ["qoe_score"], 15 * DAY_NS) == []
+        remaining = {"as it stands": packed, "read again": Lake(lake.root)}.get(state) or compacted(packed)
+        assert scores(remaining) == [2.0]
+        assert outcomes(remaining) == [("/new", None), ("/old", "expired")]
+        assert plan_expiry(remaining, ["qoe_score"], 15 * DAY_NS) == []
     # The attempt is still known, so the file is not read again.
     assert [commit.status for commit in Lake(lake.root).at_path("/old")] == ["ok"]
 

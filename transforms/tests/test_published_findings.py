@@ -64,10 +64,10 @@ def rows(
         whole = [{name: row.get(name) for name in columns} for row in planted_rows]
         models.connection.register("planted", pa.Table.from_pylist(whole))
         models.connection.execute(f"insert into {table_of(models, mart)} by name select * from planted")
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_finding: dict[str, list[dict[str, Any]]] = {}
     for row in models.rows("published_comparison"):
-        found.setdefault(row["finding_id"], []).append(row)
-    yield found
+        by_finding.setdefault(row["finding_id"], []).append(row)
+    yield by_finding
     models.close()
 
 

@@ -40,8 +40,8 @@ def text() -> str:
         "Stage Info": STAGE,
         "Properties": {"spark.job.description": "bins"},
     }
-    told = [{"Event": "SparkListenerLogStart"}, submitted, task(1000, 10), task(3000, 20, speculative=True)]
-    return "\n".join(json.dumps(event) for event in [*told, task(0, 0, ended="FetchFailed"), task(1000, 30)])
+    events = [{"Event": "SparkListenerLogStart"}, submitted, task(1000, 10), task(3000, 20, speculative=True)]
+    return "\n".join(json.dumps(event) for event in [*events, task(0, 0, ended="FetchFailed"), task(1000, 30)])
 
 
 @pytest.mark.parametrize("form", ["file", "parts", "compressed"])

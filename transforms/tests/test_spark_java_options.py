@@ -67,8 +67,8 @@ def test_a_collector_of_the_environment_is_the_only_one(
 
 def test_the_builds_of_small_lakes_leave_the_collector_to_the_user() -> None:
     assert "-XX:+UseSerialGC" in _of_a_small_lake({})["spark.driver.defaultJavaOptions"]
-    given = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}
-    assert "GC" not in _of_a_small_lake(given)["spark.driver.defaultJavaOptions"]
+    configuration = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC"}
+    assert "GC" not in _of_a_small_lake(configuration)["spark.driver.defaultJavaOptions"]
 
 
 @pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"])

@@ -86,8 +86,8 @@ def test_damage_is_found_named_and_repaired(var: Path, folder: Path, damage: obj
     assert verify(Lake(var / "lake"), full=True).damages == ()
     source = folder / "b.txt"
     damage(file_of(var, source))  # type: ignore[operator]
-    (found,) = verify(Lake(var / "lake"), full=full).damages
-    assert found.text.endswith(f"{words} (facts of {source})")
+    (damaged,) = verify(Lake(var / "lake"), full=full).damages
+    assert damaged.text.endswith(f"{words} (facts of {source})")
     with pytest.raises(LakeDamagedError, match=f"{words}.*run sojourn maintain repair") as error:
         refuse_damage(Lake(var / "lake"), full=full)
     assert "\n" not in str(error.value)

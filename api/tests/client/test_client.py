@@ -96,9 +96,9 @@ def test_frames_for_spreadsheets_hold_no_formula(tmp_path: Path, write: Callable
 
 def test_polars_and_arrow_hold_what_pandas_holds(url: str) -> None:
     with Client(url, page_rows=7) as api:
-        asked: dict[str, Any] = {"order": ["run_id", "role"], "aqm": "codel"}
-        arrow, polars = api.arrow.rows("run_harm", **asked), api.polars.rows("run_harm", **asked)
-        assert arrow.num_rows == polars.height == len(api.rows("run_harm", **asked)) == 24
+        parameters: dict[str, Any] = {"order": ["run_id", "role"], "aqm": "codel"}
+        arrow, polars = api.arrow.rows("run_harm", **parameters), api.polars.rows("run_harm", **parameters)
+        assert arrow.num_rows == polars.height == len(api.rows("run_harm", **parameters)) == 24
         assert polars.rows(named=True) == arrow.to_pylist()
         assert arrow.schema.field("harm_ratio").metadata == {b"unit": b"ratio"}
         assert arrow.schema.metadata[b"sojourn.build_id"] == b"b1"

@@ -101,7 +101,7 @@ def test_a_dry_run_says_rows_and_bytes_and_writes_nothing(commands: Any, var: Pa
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--studies", "s-9"], "'s-9' is not a study of this build; expected s-1, s-2"),
         (["--datasets", "nothing"], "'nothing' is not a dataset of this build"),
@@ -109,9 +109,9 @@ def test_a_dry_run_says_rows_and_bytes_and_writes_nothing(commands: Any, var: Pa
     ],
 )
 def test_what_is_not_in_the_build_is_refused(
-    commands: Any, var: Path, tmp_path: Path, options: list[str], told: str
+    commands: Any, var: Path, tmp_path: Path, options: list[str], message: str
 ) -> None:
-    assert told in commands.run("publish", tmp_path / "site", "--var", var, *options, status=1)
+    assert message in commands.run("publish", tmp_path / "site", "--var", var, *options, status=1)
     assert not (tmp_path / "site").exists()
 
 

@@ -68,7 +68,7 @@ def test_other_texts_are_no_permalinks(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("permalink", "told"),
+    ("permalink", "message"),
     [
         ("b2/run_harm", "is of build b2; this publication is of b1"),
         ("b1/nothing", "is not a dataset of this build"),
@@ -76,5 +76,5 @@ def test_other_texts_are_no_permalinks(text: str) -> None:
         ("b1/run_harm?rolle=app", "'rolle' is not a parameter"),
     ],
 )
-def test_a_permalink_that_cannot_be_computed_says_why(site: Path, commands: Any, permalink: str, told: str) -> None:
-    assert told in commands.run("verify", site, permalink, status=1)
+def test_a_permalink_that_cannot_be_computed_says_why(site: Path, commands: Any, permalink: str, message: str) -> None:
+    assert message in commands.run("verify", site, permalink, status=1)

@@ -71,8 +71,8 @@ def test_sixteen_clients_fetch_large_pages_in_little_memory(
                 # Small requests are answered meanwhile.
                 assert server.get(SMALL, timeout=120)[0] == 200
                 statuses = list(fetched)
-            told = f"{statuses.count(200)} sent, {statuses.count(503)} refused"
-            print(f"{limit_gib} GiB: {told}, {group.peak_bytes / GIB:.2f} GiB")
+            counts = f"{statuses.count(200)} sent, {statuses.count(503)} refused"
+            print(f"{limit_gib} GiB: {counts}, {group.peak_bytes / GIB:.2f} GiB")
             assert set(statuses) <= {200, 503}
             assert 200 in statuses
             assert group.killed == 0

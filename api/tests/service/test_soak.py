@@ -67,7 +67,7 @@ def test_a_million_requests(tmp_path: Path, write: Callable[..., Path], build: B
             with ThreadPoolExecutor(CLIENTS) as pool:
                 answers = list(pool.map(lambda one: asked(server, one), wanted))
             took = sorted(seconds for some, _ in answers for seconds in some)
-            statuses = set().union(*(found for _, found in answers))
+            statuses = set().union(*(codes for _, codes in answers))
             assert statuses <= {200, 404, 422}, statuses
             state = server.status_of_process()
             seen.append(

@@ -361,15 +361,15 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         """Yield the groups that the table's name asks for; SQLite's own conditions are few rows' work, done here."""
         truths = {column.name for column in self.dataset.columns if column.type.upper() == "BOOLEAN"}
         spelled = {"0": "false", "1": "true"}
-        asked = [
+        query = [
             (name, spelled.get(value, value) if name.partition("__")[0] in truths else value)
             for name, value in self.question
         ]
         if any(column.name == "exclusion_reason" for column in self.dataset.columns):
             # SQL counts every row that its conditions do not leave out.
-            asked.append(("excluded", "include"))
+            query.append(("excluded", "include"))
         with _errors_of_sql():
-            rows = self.client.records(self.table, asked)
+            rows = self.client.records(self.table, query)
         yield from self._chosen(rows, conditions, order, limit, offset)
 
     def _chosen(

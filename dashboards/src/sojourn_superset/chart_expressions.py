@@ -37,26 +37,26 @@ def _within(value: Any) -> Iterator[str]:
 
 def expressions_asked(query: Mapping[str, Any]) -> set[str]:
     """Return the expressions of a query of a chart; a column that is given as a text may be one too."""
-    found = set(_within(query))
+    expressions = set(_within(query))
     for name in ("columns", "groupby"):
-        found |= {column for column in query.get(name) or () if isinstance(column, str)}
+        expressions |= {column for column in query.get(name) or () if isinstance(column, str)}
     extras = query.get("extras") or {}
-    return found | {clause for name in CLAUSES if (clause := extras.get(name))}
+    return expressions | {clause for name in CLAUSES if (clause := extras.get(name))}
 
 
 def expressions_of_charts(parameters: Iterable[Mapping[str, Any]], dialect: str) -> set[str]:
     """Return the expressions that charts have, by their parameters, and the clauses that Superset makes of filters."""
-    found: set[str] = set()
+    expressions: set[str] = set()
     for chart in parameters:
-        found |= set(_within(chart))
+        expressions |= set(_within(chart))
         filters = [each for each in chart.get("adhoc_filters") or () if each.get("expressionType") == "SQL"]
         for name in CLAUSES:
             own = [each["sqlExpression"] for each in filters if each.get("clause", "WHERE").lower() == name]
             if own:
                 # As the browser joins them, and Superset writes them again.
                 clause = " AND ".join(f"({each})" for each in own)
-                found |= {clause, sanitize_clause(clause, dialect)}
-    return found
+                expressions |= {clause, sanitize_clause(clause, dialect)}
+    return expressions
 
 
 class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]

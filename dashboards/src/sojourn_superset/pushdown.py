@@ -119,19 +119,19 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     columns = sorted({column.name for part in [*keys, *kept, *tested] for column in part.find_all(exp.Column)})
     plain = {key.name for key in keys if isinstance(key, exp.Column)}
     is_one_row_each = set(columns) <= plain
-    asked: set[str] = set()
+    requested: set[str] = set()
     replaced: list[tuple[exp.Expression, exp.Expression]] = []
     for aggregate in aggregates:
         if _cases(aggregate):
             by_case, new = _over_parts(aggregate)
-            asked |= by_case
+            requested |= by_case
             replaced.append((aggregate, new))
             continue
         function, column = _function(aggregate) or ("", "")
         if function not in COMBINED and not is_one_row_each:
             raise _StaysError
         if function != "n":
-            asked.add(f"{function}:{column}")
+            requested.add(f"{function}:{column}")
         value = exp.column("n" if function == "n" else f"{function}_{column}", quoted=True)
         new = COMBINED.get(function, exp.Max)(this=value)
         if function in ("n", "count"):
@@ -139,7 +139,7 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
         replaced.append((aggregate, new))
     _refuse_other_columns(select, columns, aggregates, aliases)
     query = [("group", ",".join(columns))] if columns else []
-    query += [("aggregate", ",".join(sorted(asked)))] if asked else []
+    query += [("aggregate", ",".join(sorted(requested)))] if requested else []
     # Without either the API would send rows.
     query = query or [("aggregate", "count")]
     for old, new in replaced:
@@ -228,14 +228,14 @@ def _over_parts(aggregate: exp.Expression) -> tuple[set[str], exp.Expression]:
     """Return the aggregates of the parts that an aggregate of a CASE needs, and the same aggregate over the parts."""
     function = FUNCTIONS[type(aggregate)]
     new = aggregate.copy()
-    asked = set()
+    aggregates = set()
     for value in _values_of(new.this):
         if isinstance(value, exp.Column):
-            asked.add(f"{function}:{value.name}")
+            aggregates.add(f"{function}:{value.name}")
             value.replace(exp.column(f"{function}_{value.name}", quoted=True))
         elif function == "sum":
             value.replace(exp.Mul(this=value.copy(), expression=exp.column("n", quoted=True)))
-    return asked, new
+    return aggregates, new
 
 
 def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Expression]]:

@@ -184,7 +184,7 @@ def test_flows_have_the_packets_and_bytes_that_ndpi_gives(public: Path, report: 
             differing[capture.name] = str(error)
         else:
             refused = sum(summary.refused.values())
-        found = own_flows(tables.get("flow", []))
+        decoded = own_flows(tables.get("flow", []))
         whole = counted in (
             packets[f"ntop__nDPI/pcap/{capture.name}"],
             packets[f"ntop__nDPI/pcap/{capture.name}"] - refused,
@@ -195,8 +195,8 @@ def test_flows_have_the_packets_and_bytes_that_ndpi_gives(public: Path, report: 
             differing.pop(capture.name, None)
             continue
         compared += 1
-        if with_ports(wanted) != with_ports(found):
-            missing = with_ports(wanted) - with_ports(found)
+        if with_ports(wanted) != with_ports(decoded):
+            missing = with_ports(wanted) - with_ports(decoded)
             differing[capture.name] = f"{len(missing)} flows differ, such as {next(iter(missing), None)}"
     report(f"ndpi_flows: {len(incomplete)} results of nDPI are incomplete and were left out")
     assert compared > 200
@@ -208,8 +208,8 @@ def test_flows_have_the_packets_and_bytes_that_ndpi_gives(public: Path, report: 
 TCPTRACE_RTT = re.compile(r"RTT (samples|min|avg|max):\s+([\d.]+).*?RTT \1:\s+([\d.]+)")
 
 
-def close_ms(found: float | None, wanted: float) -> bool:
-    return found is not None and abs(found - wanted) <= max(1.0, 0.01 * wanted)
+def close_ms(measured: float | None, wanted: float) -> bool:
+    return measured is not None and abs(measured - wanted) <= max(1.0, 0.01 * wanted)
 
 
 def test_rtt_samples_are_those_of_tcptrace(public: Path, report: Callable[[str], None]) -> None:
@@ -292,12 +292,12 @@ def test_rtp_streams_are_those_of_tshark(public: Path, report: Callable[[str], N
         name = result.name.removesuffix(".txt")
         tables, _ = decode(public / "ntop__nDPI" / "pcap" / name)
         flows = {row["flow_id"]: row for row in tables["flow"]}
-        found = {}
+        streams = {}
         for stream in tables.get("rtp_stream", []):
             flow = flows[stream["flow_id"]]
             ends = [(flow[f"{who}_address"], flow[f"{who}_port"]) for who in ("initiator", "responder")]
             source, destination = ends if stream["direction"] == "fwd" else reversed(ends)
-            found[*source, *destination, stream["ssrc"]] = stream
+            streams[*source, *destination, stream["ssrc"]] = stream
         for line in result.read_text().splitlines():
             match = TSHARK_STREAM.match(line)
             if match is None:
@@ -308,7 +308,7 @@ def test_rtp_streams_are_those_of_tshark(public: Path, report: Callable[[str], N
             if packets < PROBATION_PACKETS or packets + lost < PROBATION_PACKETS:
                 continue
             compared += 1
-            stream = found.pop(key, None)
+            stream = streams.pop(key, None)
             if stream is None:
                 differing[f"{name} {key}"] = "not believed"
                 continue
@@ -322,7 +322,7 @@ def test_rtp_streams_are_those_of_tshark(public: Path, report: Callable[[str], N
                 agrees = abs(stream["jitter_mean_ms"] - float(jitters[1])) <= 1
             if not agrees:
                 differing[f"{name} {key}"] = f"{line.strip()} against {stream}"
-        for key in found:
+        for key in streams:
             differing[f"{name} {key}"] = "tshark has no such stream"
     assert compared > 50
     judge("rtp_streams", compared, differing, report)

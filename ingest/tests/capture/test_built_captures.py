@@ -44,9 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(name: str) -> str:
-    found = shutil.which(name)
-    assert found, f"{name} is missing; make setup-tests installs it"
-    return found
+    path = shutil.which(name)
+    assert path, f"{name} is missing; make setup-tests installs it"
+    return path
 
 
 def decode(path: Path) -> tuple[list[dict[str, Any]], _native.Summary | None]:

@@ -196,8 +196,8 @@ def test_reports_of_rtcp_have_the_values_that_tshark_reads(shared: Path) -> None
     }
     for row in reports:
         loss, lost, jitter = zip(*wanted[row["reporter_ssrc"], row["ssrc"]], strict=True)
-        found = row["loss_max_ratio"], row["lost_packets"], row["jitter_max_units"]
-        assert found == (max(loss), lost[-1], max(jitter))
+        decoded = row["loss_max_ratio"], row["lost_packets"], row["jitter_max_units"]
+        assert decoded == (max(loss), lost[-1], max(jitter))
         assert row["jitter_mean_units"] == pytest.approx(sum(jitter) / len(jitter))
         assert row["loss_mean_ratio"] == pytest.approx(sum(loss) / len(loss))
     assert [row["rtt_avg_us"] for row in reports if row["rtt_samples"]] == pytest.approx(round_trips_us, abs=20)
@@ -235,9 +235,9 @@ def of_decoder(path: Path) -> Counter[tuple[Any, ...]]:
 @pytest.mark.parametrize("name", TUNNELS + LINKS)
 def test_flows_in_tunnels_and_behind_links_are_those_of_tshark(shared: Path, name: str) -> None:
     path = shared / "data" / "public" / name
-    found = of_decoder(path)
-    assert found
-    assert found == innermost(path)
+    flows = of_decoder(path)
+    assert flows
+    assert flows == innermost(path)
 
 
 # --- captures of our own
@@ -283,12 +283,12 @@ def test_flows_behind_each_link_are_those_of_tshark(
         content += struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame
     path = tmp_path / "capture.pcap"
     path.write_bytes(content)
-    found = of_decoder(path)
-    assert sum(found.values()) == 3
-    assert {port for _, ends in found for _, port in ends} >= {5004, 5005, 5006}
+    flows = of_decoder(path)
+    assert sum(flows.values()) == 3
+    assert {port for _, ends in flows for _, port in ends} >= {5004, 5005, 5006}
     # tshark has no dissector of PKTAP's frames on systems other than macOS, nor of Cisco HDLC under link type 9.
     if name not in ("c_hdlc under ppp",):
-        assert found == innermost(path)
+        assert flows == innermost(path)
 
 
 @pytest.mark.parametrize(("link_type", "radiotap"), [(105, b""), (127, b"\0\0\x08\0\0\0\0\0")])

@@ -152,17 +152,17 @@ def test_damage_anywhere_leaves_every_byte_before_it(
     for stored in damaged_in_every_way(compress(plain)):
         path.write_bytes(stored)
         expected = byte_by_byte(decompressor(), stored)
-        found = _native.fingerprint(str(path))
+        fingerprint = _native.fingerprint(str(path))
         # The standard library drops the byte that it made in the call that meets the damage.
-        assert found.head.startswith(expected)
-        assert found.plain_bytes - len(expected) in (0, 1)
-        assert found.fault is not None
-        faults.add(type(found.fault))
-        if type(found.fault) is _native.CompressionError:
-            assert found.fault.args[1] == found.plain_bytes
-        if plain.startswith(found.head) and found.plain_bytes >= HEADER_BYTES:
+        assert fingerprint.head.startswith(expected)
+        assert fingerprint.plain_bytes - len(expected) in (0, 1)
+        assert fingerprint.fault is not None
+        faults.add(type(fingerprint.fault))
+        if type(fingerprint.fault) is _native.CompressionError:
+            assert fingerprint.fault.args[1] == fingerprint.plain_bytes
+        if plain.startswith(fingerprint.head) and fingerprint.plain_bytes >= HEADER_BYTES:
             _, summary = decode(path)
-            assert summary.records_read == (found.plain_bytes - HEADER_BYTES) // record_bytes
+            assert summary.records_read == (fingerprint.plain_bytes - HEADER_BYTES) // record_bytes
     assert faults == {_native.CompressionError, _native.ChecksumError}
 
 

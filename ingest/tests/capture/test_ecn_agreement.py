@@ -59,14 +59,14 @@ def decode(path: Path) -> dict[str, list[dict[str, Any]]]:
 def directions(tables: dict[str, list[dict[str, Any]]]) -> dict[tuple[Key, Key], dict[str, Any]]:
     """Return flow_ecn by sender and receiver."""
     flows = {row["flow_id"]: row for row in tables["flow"]}
-    found = {}
+    row_of_direction = {}
     for row in tables.get("flow_ecn", ()):
         flow = flows[row["flow_id"]]
         initiator, responder = (
             (flow[f"{end}_address"], str(flow[f"{end}_port"] or "")) for end in ("initiator", "responder")
         )
-        found[(initiator, responder) if row["direction"] == "fwd" else (responder, initiator)] = row
-    return found
+        row_of_direction[(initiator, responder) if row["direction"] == "fwd" else (responder, initiator)] = row
+    return row_of_direction
 
 
 def increments_of_ace(rows: list[dict[str, str]], sender: Key, receiver: Key) -> int:
@@ -99,7 +99,7 @@ def receiver_is_client(rows: list[dict[str, str]], receiver: Key) -> bool:
 def test_codepoints_of_every_flow_are_those_of_tshark(shared: Path, name: str) -> None:
     path = shared / "data" / "public" / L4S_TESTS / name
     tables = decode(path)
-    found = directions(tables)
+    row_of_direction = directions(tables)
     expected: Counter[tuple[Key, Key, str, str]] = Counter()
     for row in tshark(path):
         if row["ip.dsfield.ecn"]:
@@ -109,11 +109,11 @@ def test_codepoints_of_every_flow_are_those_of_tshark(shared: Path, name: str) -
     with_ecn = {frozenset(key[:2]) for key in expected if key[2] != "not_ect"}
     assert bool(with_ecn) == (CAPTURES[name] is not None)
     seen: Counter[tuple[Key, Key, str, str]] = Counter()
-    for (sender, receiver), row in found.items():
+    for (sender, receiver), row in row_of_direction.items():
         for codepoint in CODEPOINTS.values():
             for unit in ("packets", "bytes"):
                 seen[(sender, receiver, codepoint, unit)] += row[f"{codepoint}_{unit}"]
-    shown = {frozenset(pair) for pair in found}
+    shown = {frozenset(pair) for pair in row_of_direction}
     assert with_ecn <= shown
     assert +seen == Counter({key: count for key, count in expected.items() if frozenset(key[:2]) in shown})
     intervals = Counter[str]()

@@ -89,10 +89,10 @@ def rows(var: Path, name: str) -> list[dict[str, Any]]:
 
 def taken(var: Path) -> dict[int, tuple[int, str, int]]:
     """Return rule, role and number of fitting rules by flow."""
-    found = rows(var, "flow_role")
-    assert {(row["study_id"], row["run_id"]) for row in found} <= {("s", "r")}
-    assert len({row["flow_id"] for row in found}) == len(found)
-    return {row["flow_id"]: (row["flow_number"], row["role"], row["fitting_rules"]) for row in found}
+    roles = rows(var, "flow_role")
+    assert {(row["study_id"], row["run_id"]) for row in roles} <= {("s", "r")}
+    assert len({row["flow_id"] for row in roles}) == len(roles)
+    return {row["flow_id"]: (row["flow_number"], row["role"], row["fitting_rules"]) for row in roles}
 
 
 NETFLIX_RULE = {"role": "app", "server_name": ["nflxvideo.net", "*.netflix.com"]}
@@ -129,8 +129,8 @@ def test_two_rules_that_fit_one_flow_are_counted_and_a_5_tuple_is_one_of_them(tm
     ports = {"role": "tcp_control", "ports": "8800-9000"}
     describe(run, ports, {"role": "app"} | zoom, {"role": "app", "host": ZOOM}, REST)
     ingest(tmp_path, run)
-    found = taken(tmp_path)
-    assert (found[1], found[7], found[4]) == ((0, "tcp_control", 3), (2, "app", 1), (3, "background", 1))
+    roles = taken(tmp_path)
+    assert (roles[1], roles[7], roles[4]) == ((0, "tcp_control", 3), (2, "app", 1), (3, "background", 1))
     describe(run, {"role": "app"} | zoom, ports, {"role": "app", "host": ZOOM})
     ingest(tmp_path, run)
     assert taken(tmp_path) == {1: (0, "app", 3), 7: (2, "app", 1)}

@@ -59,8 +59,8 @@ def test_no_media_in_turn_over_tcp_are_lost_between_segments(
         for first in range(0, len(frames) - 1, 2):
             frames[first : first + 2] = reversed(frames[first : first + 2])
     tables = tables_of(write_pcap(tmp_path / "turn.pcap", [tcp_frame(1, allocate), *frames]))
-    (found,), (call,) = tables["rtp_stream"], tables["call_flow"]
-    assert (found["packets"], found["lost_packets"], found["encapsulation"]) == (PACKETS, 0, "turn-channel")
+    (media,), (call,) = tables["rtp_stream"], tables["call_flow"]
+    assert (media["packets"], media["lost_packets"], media["encapsulation"]) == (PACKETS, 0, "turn-channel")
     assert call["turn_channel_packets"] == PACKETS
 
 
@@ -72,8 +72,8 @@ def test_a_lost_segment_of_turn_over_tcp_costs_the_media_in_it_and_no_other(tmp_
         if number != 50:
             frames.append(tcp_frame(place, message))
         place += len(message)
-    (found,) = tables_of(write_pcap(tmp_path / "turn.pcap", frames))["rtp_stream"]
-    assert (found["packets"], found["lost_packets"]) == (199, 1)
+    (stream,) = tables_of(write_pcap(tmp_path / "turn.pcap", frames))["rtp_stream"]
+    assert (stream["packets"], stream["lost_packets"]) == (199, 1)
 
 
 @pytest.mark.parametrize("first_timestamp", [0, 4_000, 2_000_000_000])
@@ -81,6 +81,6 @@ def test_a_sender_that_begins_again_adds_no_jitter(tmp_path: Path, first_timesta
     numbers = [*range(100), *range(40_000, 40_100)]
     stamps = [160 * number for number in range(100)] + [first_timestamp + 160 * number for number in range(100)]
     frames = [udp_frame(rtp(number, stamp)) for number, stamp in zip(numbers, stamps, strict=True)]
-    (found,) = tables_of(write_pcap(tmp_path / "rtp.pcap", frames, gap_ns=FRAME_NS))["rtp_stream"]
-    assert (found["packets"], found["lost_packets"]) == (200, 0)
-    assert found["jitter_max_ms"] < 1e-6
+    (stream,) = tables_of(write_pcap(tmp_path / "rtp.pcap", frames, gap_ns=FRAME_NS))["rtp_stream"]
+    assert (stream["packets"], stream["lost_packets"]) == (200, 0)
+    assert stream["jitter_max_ms"] < 1e-6

@@ -172,8 +172,8 @@ def test_a_capture_in_an_archive_gives_the_facts_of_the_capture(
         tar = archive({long_name: member}, form)
         path = tmp_path / "captures.tar"
         path.write_bytes(compress(tar))
-        found, reading = facts(path, tar, compression)
-        assert found == expected
+        decoded, reading = facts(path, tar, compression)
+        assert decoded == expected
         assert (reading.records_read, reading.refused, reading.fault) == (50, {}, None)
 
 

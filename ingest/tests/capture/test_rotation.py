@@ -135,9 +135,9 @@ def test_folders_are_kept_apart_and_compressed_copies_take_no_second_place(input
 def test_a_name_says_its_place() -> None:
     for name in ("t.txt.gz", "t.json", "manifest.yaml", "README.md"):
         assert parse(name) is None
-    found = parse("before_00003_20261121120000.pcapng")
-    assert found is not None
-    assert (found.stem, found.place, found.weak) == ("before", (3,), False)
+    parsed = parse("before_00003_20261121120000.pcapng")
+    assert parsed is not None
+    assert (parsed.stem, parsed.place, parsed.weak) == ("before", (3,), False)
     assert recording_hash(["a"]) == "a"
     assert recording_hash(["a", "b"]) != recording_hash(["b", "a"])
 
@@ -151,20 +151,24 @@ def test_rotated_files_are_one_flow_and_each_has_its_outcome(tmp_path: Path, inp
     write_pcap(inputs / "alone.pcap", [udp_frame(b"x")] * 3)
     attempts = ingest(tmp_path, inputs)
     assert packets_of_flows(tmp_path) == [3, 30]
-    found = outcomes(tmp_path)
-    recording = found["t.pcap+continued"]
+    outcome_of = outcomes(tmp_path)
+    recording = outcome_of["t.pcap+continued"]
     assert (recording["format"], recording["records_read"], recording["part_of"]) == ("capture_recording", 30, None)
     for name in ("t.pcap", "t.pcap1", "t.pcap2"):
-        assert found[name]["part_of"] == recording["source_path"]
-        assert (found[name]["format"], found[name]["records_read"], found[name]["status"]) == ("capture", 10, "ok")
+        assert outcome_of[name]["part_of"] == recording["source_path"]
+        assert (outcome_of[name]["format"], outcome_of[name]["records_read"], outcome_of[name]["status"]) == (
+            "capture",
+            10,
+            "ok",
+        )
         assert attempts[name].commit.records_read == 10
-    assert found["alone.pcap"]["part_of"] is None
-    parts = [found[name]["content_hash"] for name in ("t.pcap", "t.pcap1", "t.pcap2")]
+    assert outcome_of["alone.pcap"]["part_of"] is None
+    parts = [outcome_of[name]["content_hash"] for name in ("t.pcap", "t.pcap1", "t.pcap2")]
     assert recording["content_hash"] == recording_hash(parts)
     assert recording["content_hash"] in {row["source_hash"] for row in rows(tmp_path, "flow")}
     again = ingest(tmp_path, inputs)
     assert {attempt.disposition for attempt in again.values()} == {"unchanged"}
-    assert outcomes(tmp_path) == found
+    assert outcomes(tmp_path) == outcome_of
 
 
 def test_a_file_that_comes_later_joins_those_before_it(tmp_path: Path, inputs: Path) -> None:
@@ -183,8 +187,8 @@ def test_a_file_that_comes_later_joins_those_before_it(tmp_path: Path, inputs: P
     assert _comparable(rows(whole, "flow")) == _comparable(rows(tmp_path, "flow"))
 
 
-def _comparable(found: list[dict[str, Any]]) -> list[str]:
-    return sorted(json.dumps(row, sort_keys=True) for row in found)
+def _comparable(rows_of_table: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows_of_table)
 
 
 def test_an_earlier_file_that_comes_later_joins_too(tmp_path: Path, inputs: Path) -> None:
@@ -263,10 +267,10 @@ def test_copies_count_once_whichever_comes_first(tmp_path: Path, inputs: Path) -
             for folder in order:
                 ingest(var, folder)
             assert packets_of_flows(var) == [20]
-        found = rows(var, "ingest_outcome")
-        assert len(found) == 7
-        assert sum(row["duplicate_of"] is not None for row in found) == 4
-        assert all(row["status"] == "ok" for row in found)
+        outcome_rows = rows(var, "ingest_outcome")
+        assert len(outcome_rows) == 7
+        assert sum(row["duplicate_of"] is not None for row in outcome_rows) == 4
+        assert all(row["status"] == "ok" for row in outcome_rows)
 
 
 def test_a_recording_that_is_part_of_another_is_a_copy(tmp_path: Path, inputs: Path) -> None:
@@ -291,11 +295,11 @@ def test_a_damaged_part_loses_only_its_own_rest(tmp_path: Path, inputs: Path) ->
     part(inputs, "t.pcap2", 2)
     ingest(tmp_path, inputs)
     assert packets_of_flows(tmp_path) == [29]
-    found = outcomes(tmp_path)
-    assert [found[name]["status"] for name in ("t.pcap", "t.pcap1", "t.pcap2")] == ["ok", "partial", "ok"]
-    assert found["t.pcap1"]["fault_offset_bytes"] is not None
-    assert found["t.pcap+continued"]["status"] == "partial"
-    assert found["t.pcap+continued"]["message"].startswith("t.pcap1: ")
+    outcome_of = outcomes(tmp_path)
+    assert [outcome_of[name]["status"] for name in ("t.pcap", "t.pcap1", "t.pcap2")] == ["ok", "partial", "ok"]
+    assert outcome_of["t.pcap1"]["fault_offset_bytes"] is not None
+    assert outcome_of["t.pcap+continued"]["status"] == "partial"
+    assert outcome_of["t.pcap+continued"]["message"].startswith("t.pcap1: ")
 
 
 def test_forgetting_a_host_keeps_the_outcomes_of_the_parts(tmp_path: Path, inputs: Path) -> None:
@@ -451,7 +455,7 @@ def test_a_kill_between_recordings_leaves_a_lake_that_the_next_run_completes(
 
 
 def _table(var: Path, name: str) -> pa.Table:
-    found = pa.concat_tables([pq.read_table(path) for path in Lake(var / "lake").files(name)])
+    whole = pa.concat_tables([pq.read_table(path) for path in Lake(var / "lake").files(name)])
     if name == "ingest_outcome":
-        return found.drop_columns(["started_ns", "duration_ms"]).sort_by("source_path")
-    return found.sort_by([("source_hash", "ascending"), ("flow_id", "ascending")])
+        return whole.drop_columns(["started_ns", "duration_ms"]).sort_by("source_path")
+    return whole.sort_by([("source_hash", "ascending"), ("flow_id", "ascending")])

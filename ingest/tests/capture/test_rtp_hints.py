@@ -56,8 +56,11 @@ def test_odd_versions_and_payload_types_of_rtcp_are_taken_where_they_are_declare
     frames += [udp_frame(rtp(number, ssrc=9, payload_type=72 | 0x80)) for number in range(8)]
     write_pcap(path, frames)
     assert streams(path) == []
-    found = streams(path, hint(True, 7), hint(True, None, 72))
-    assert [(stream["ssrc"], stream["packets"], stream["payload_type"]) for stream in found] == [(7, 8, 96), (9, 8, 72)]
+    hinted = streams(path, hint(True, 7), hint(True, None, 72))
+    assert [(stream["ssrc"], stream["packets"], stream["payload_type"]) for stream in hinted] == [
+        (7, 8, 96),
+        (9, 8, 72),
+    ]
 
 
 def test_a_flow_declared_not_to_be_rtp_has_no_stream_whatever_it_looks_like(path: Path) -> None:

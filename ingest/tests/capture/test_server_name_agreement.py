@@ -92,9 +92,9 @@ def ndpi_names(result: Path) -> Counter[Named]:
     return names
 
 
-def differences(wanted: Counter[Named], found: Counter[Named]) -> tuple[list[Named], list[Named]]:
+def differences(wanted: Counter[Named], decoded: Counter[Named]) -> tuple[list[Named], list[Named]]:
     """Return what is missing and what is too much; a name that is not kept stands for any other of its flow."""
-    missing, extra = list((wanted - found).elements()), list((found - wanted).elements())
+    missing, extra = list((wanted - decoded).elements()), list((decoded - wanted).elements())
     for unkept in [name for name in extra if name[3] in UNKEPT]:
         for other in missing:
             if other[:3] == unkept[:3]:
@@ -124,9 +124,9 @@ def test_server_names_are_those_of_ndpi(shared: Path, report: Callable[[str], No
         capture = folder / "pcap" / result.name.removesuffix(".out")
         if not capture.exists():
             continue
-        wanted, found = ndpi_names(result), own_names(flows_of(capture))
-        compared += (wanted | found).total()
-        missing, extra = differences(wanted, found)
+        wanted, decoded = ndpi_names(result), own_names(flows_of(capture))
+        compared += (wanted | decoded).total()
+        missing, extra = differences(wanted, decoded)
         if missing or extra:
             # A wrong name is missing and too much at once.
             differing[capture.name] = (max(len(missing), len(extra)), f"missing {missing[:3]}, too much {extra[:3]}")

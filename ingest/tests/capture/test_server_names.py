@@ -73,11 +73,11 @@ def test_names_are_kept_as_asked_for(
 ) -> None:
     lake = Lake(tmp_path / "lake")
     ingest(lake, capture.parent, choice)
-    found = flows(lake)
-    assert [flow["server_name"] for flow in found] == names
-    sources = [flow["server_name_source"] for flow in found]
+    flow_rows = flows(lake)
+    assert [flow["server_name"] for flow in flow_rows] == names
+    sources = [flow["server_name_source"] for flow in flow_rows]
     assert sources == ([None] * 6 if choice == "none" else ["tls", None, None, "dns", None, None])
-    outcomes = [flow["client_hello_outcome"] for flow in found]
+    outcomes = [flow["client_hello_outcome"] for flow in flow_rows]
     assert outcomes == ["named", "local_name", None, None, None, None]
 
 

@@ -61,17 +61,17 @@ def test_the_spin_bit_gives_the_rtt_that_both_ends_measured(shared: Path, tmp_pa
     traces = json.loads((shared / QLOG).read_text())["traces"]
     # Of acknowledgements, with the log's resolution of 1 ms.
     measured = [int(data["latest_rtt"]) for trace in traces for *_, data in trace["events"] if "latest_rtt" in data]
-    found: list[int] = []
+    rtts_ms: list[int] = []
     for trace in traces:
         path = capture_of(trace, tmp_path / f"{trace['vantage_point']['type']}.pcap")
         for name, batch in _native.CaptureDecoder(str(path)):
             if name == "flow_spin_edge":
                 rows = batch.to_pylist()
-                found += [row["since_edge_ns"] // 10**6 for row in rows if row["since_edge_ns"] is not None]
+                rtts_ms += [row["since_edge_ns"] // 10**6 for row in rows if row["since_edge_ns"] is not None]
                 assert {row["direction"] for row in rows} == {"fwd", "rev"}
-    assert len(found) == 25
-    *spun, last = sorted(found)
-    assert all(min(measured) <= rtt_ms <= min(measured) + 2 for rtt_ms in spun), (found, min(measured))
+    assert len(rtts_ms) == 25
+    *spun, last = sorted(rtts_ms)
+    assert all(min(measured) <= rtt_ms <= min(measured) + 2 for rtt_ms in spun), (rtts_ms, min(measured))
     # The server had sent all and answered the last change 72 ms late, with its next packet: a pause that is shorter
     # than an RTT, which docs/ecn.md says cannot be recognised.
     assert last == 273

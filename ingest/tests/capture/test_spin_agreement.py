@@ -39,16 +39,16 @@ def ours(path: Path) -> tuple[Counter[int], set[int]]:
 
 def test_every_rtt_and_flip_that_the_other_tool_saw_is_found_and_no_other_rtt(shared: Path) -> None:
     folder = shared / "data" / "public" / TRACES
-    found = 0
+    rtt_count = 0
     with_rtt = 0
     for capture in sorted(folder.glob("trace_quic*.pcap")):
         rtts, flips = of_the_other(capture.with_suffix(".expected").read_text())
         our_rtts, our_flips = ours(capture)
         assert our_rtts == rtts, capture.name
         assert flips <= our_flips, capture.name
-        found += rtts.total()
+        rtt_count += rtts.total()
         with_rtt += bool(rtts)
-    assert (with_rtt, found) == (WITH_RTT, RTTS)
+    assert (with_rtt, rtt_count) == (WITH_RTT, RTTS)
 
 
 #: A sample of TCP to the responder ("right") or to the initiator ("left"), in text, JSON and qlog.

@@ -48,11 +48,11 @@ class TwoSides:
     def ends(self) -> tuple[Any, ...]:
         return self.protocol, self.lower.address, self.lower.port, self.upper.address, self.upper.port
 
-    def fits(self, found: TwoSides) -> bool:
+    def fits(self, decoded: TwoSides) -> bool:
         """Return whether a flow that was found has all that is said here."""
-        return self.ends == found.ends and all(
+        return self.ends == decoded.ends and all(
             said.packets == seen.packets and said.payload_bytes in (None, seen.payload_bytes)
-            for said, seen in ((self.lower, found.lower), (self.upper, found.upper))
+            for said, seen in ((self.lower, decoded.lower), (self.upper, decoded.upper))
         )
 
 
@@ -110,11 +110,11 @@ def test_flows_have_the_packets_and_payload_that_zeek_logs(shared: Path, capsys:
         compared += len(said)
         missing = []
         for flow in said:
-            found = next((own for own in seen if flow.fits(own)), None)
-            if found is None:
+            fitting = next((own for own in seen if flow.fits(own)), None)
+            if fitting is None:
                 missing.append(flow)
             else:
-                seen.remove(found)
+                seen.remove(fitting)
         if missing or seen:
             name = f"{Path(trace).name} {Path(log).parent.name}"
             differing[name] = f"Zeek alone {missing[:2]}, decoder alone {seen[:2]}"

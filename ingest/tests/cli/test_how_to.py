@@ -30,8 +30,8 @@ def test_the_table_of_ones_own(repository: Path, tmp_path: Path) -> None:
     lake = Lake(tmp_path / "var" / "lake")
     rows = [row for path in lake.files("connection") for row in pq.read_table(path).to_pylist()]
     lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in examples["result"].splitlines()]
-    header, told = lines[0], lines[2:]
-    assert [[str(row[name]) if row[name] is not None else "" for name in header] for row in rows] == told
+    header, expected = lines[0], lines[2:]
+    assert [[str(row[name]) if row[name] is not None else "" for name in header] for row in rows] == expected
     assert all(row["synthetic"] and row["dataset"] == "acme-cdn" for row in rows)
     outcomes = [row for path in lake.files("ingest_outcome") for row in pq.read_table(path).to_pylist()]
     assert {row["refused_by_reason"] for row in outcomes} == {"{}", '{"client_address: not an address": 1}'}

@@ -20,10 +20,10 @@ def children(pid: int) -> list[int]:
 
 def wait_for_child(pid: int) -> int:
     deadline = time.monotonic() + 300
-    while not (found := children(pid)):
+    while not (pids := children(pid)):
         assert time.monotonic() < deadline, "no step was started"
         time.sleep(0.01)
-    return found[0]
+    return pids[0]
 
 
 def is_alive(pid: int) -> bool:

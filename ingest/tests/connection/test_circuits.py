@@ -65,11 +65,11 @@ def reason_of(path: Path) -> str:
 
 
 def test_a_subnet_gives_circuit_site_and_plan_and_the_site_is_the_nearest_above(shaped: Path) -> None:
-    found = looked_up(CircuitTable.load(shaped), policy="keep")
-    assert found["circuit_key"] == ["c1", "c2", "c1", "c1", "c3", None, "c6", None, None]
-    assert found["site_key"] == ["Hill", "Valley", "Hill", "Hill", "PoP", None, None, None, None]
-    assert found["plan_down_bps"] == [100_000_000, 2_500_000, 100_000_000, 100_000_000, 10**9, None, None, None, None]
-    assert found["plan_up_bps"][1] == 1_000_000
+    columns = looked_up(CircuitTable.load(shaped), policy="keep")
+    assert columns["circuit_key"] == ["c1", "c2", "c1", "c1", "c3", None, "c6", None, None]
+    assert columns["site_key"] == ["Hill", "Valley", "Hill", "Hill", "PoP", None, None, None, None]
+    assert columns["plan_down_bps"] == [100_000_000, 2_500_000, 100_000_000, 100_000_000, 10**9, None, None, None, None]
+    assert columns["plan_up_bps"][1] == 1_000_000
 
 
 def test_a_subnet_that_two_circuits_claim_is_of_none_and_is_counted(shaped: Path) -> None:
@@ -83,24 +83,24 @@ def test_without_a_network_the_node_is_the_site(shaped: Path) -> None:
 
 
 def test_sites_keep_their_names_and_circuits_become_keyed_hashes(shaped: Path) -> None:
-    found = looked_up(CircuitTable.load(shaped))
-    assert found["site_key"][:5] == ["Hill", "Valley", "Hill", "Hill", "PoP"]
-    assert all(word not in json.dumps(found) for word in ("c1", "Erika", "AP_A", "00:5e"))
+    columns = looked_up(CircuitTable.load(shaped))
+    assert columns["site_key"][:5] == ["Hill", "Valley", "Hill", "Hill", "PoP"]
+    assert all(word not in json.dumps(columns) for word in ("c1", "Erika", "AP_A", "00:5e"))
     assert Enrichment().keep_site_names
 
 
 def test_names_of_sites_are_keyed_hashes_where_that_is_asked_for(shaped: Path) -> None:
     table = CircuitTable.load(shaped)
-    found = looked_up(table, keep_site_names=False)
-    text = json.dumps(found)
+    columns = looked_up(table, keep_site_names=False)
+    text = json.dumps(columns)
     assert all(word not in text for word in ("c1", "Hill", "Erika", "AP_A", "00:5e"))
-    assert str(found["circuit_key"][0]).startswith("ck-")
-    assert str(found["site_key"][0]).startswith("sk-")
-    assert found["circuit_key"][0] == found["circuit_key"][3] != found["circuit_key"][1]
+    assert str(columns["circuit_key"][0]).startswith("ck-")
+    assert str(columns["site_key"][0]).startswith("sk-")
+    assert columns["circuit_key"][0] == columns["circuit_key"][3] != columns["circuit_key"][1]
     kept = looked_up(table)
-    assert (kept["site_key"][0], kept["circuit_key"]) == ("Hill", found["circuit_key"])
+    assert (kept["site_key"][0], kept["circuit_key"]) == ("Hill", columns["circuit_key"])
     other = CircuitLookup(table, Pseudonymiser(b"another"), keep_site_names=False).columns(pa.array(ADDRESSES))
-    assert other["site_key"].to_pylist()[0] != found["site_key"][0]
+    assert other["site_key"].to_pylist()[0] != columns["site_key"][0]
 
 
 def test_the_table_the_network_and_the_choice_of_names_are_part_of_the_version(shaped: Path) -> None:

@@ -418,8 +418,8 @@ def test_malformed_json_lines_are_refused_alone(described: Path, tmp_path: Path)
     lines[77] = "nonsense"
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(lines))
-    found, reading, _ = read(path, described)
-    assert len(found) == 98
+    connections, reading, _ = read(path, described)
+    assert len(connections) == 98
     assert reading.refused == {"malformed_line": 2}
     assert reading.records_read == 100
 

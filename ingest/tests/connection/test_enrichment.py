@@ -32,20 +32,20 @@ def prefix_list(tmp_path: Path) -> Path:
     return path
 
 
-def look_up(given: dict[str, list[object]], enrichment: Enrichment) -> dict[str, list[object]]:
-    arrays = {name: pa.array(values) for name, values in given.items()}
-    rows = len(next(iter(given.values())))
+def look_up(columns_of_source: dict[str, list[object]], enrichment: Enrichment) -> dict[str, list[object]]:
+    arrays = {name: pa.array(values) for name, values in columns_of_source.items()}
+    rows = len(next(iter(columns_of_source.values())))
     columns, _ = ClientLookup(enrichment, Pseudonymiser(b"key")).columns(arrays, rows)
     return {name: column.to_pylist() for name, column in columns.items()}
 
 
 def test_the_longest_prefix_decides(prefix_list: Path) -> None:
     enrichment = Enrichment((PrefixList.load(prefix_list),))
-    found = look_up({"client_address": ["8.8.8.8", "8.9.9.9", "2001:4860::1", "9.9.9.9", None]}, enrichment)
-    assert found["asn"] == [64501, 64500, 64502, None, None]
-    assert found["country"] == [None, "US", "DE", None, None]
-    assert found["ip_version"] == [4, 4, 6, 4, None]
-    assert found["access_technology"] == ["unknown"] * 5
+    columns = look_up({"client_address": ["8.8.8.8", "8.9.9.9", "2001:4860::1", "9.9.9.9", None]}, enrichment)
+    assert columns["asn"] == [64501, 64500, 64502, None, None]
+    assert columns["country"] == [None, "US", "DE", None, None]
+    assert columns["ip_version"] == [4, 4, 6, 4, None]
+    assert columns["access_technology"] == ["unknown"] * 5
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -53,12 +53,12 @@ def test_the_longest_prefix_decides(prefix_list: Path) -> None:
 def test_a_prefix_list_may_be_separated_and_encoded_otherwise(tmp_path: Path, delimiter: str, codec: str) -> None:
     path = tmp_path / "other.csv"
     path.write_bytes(f"country{delimiter}prefix\r\nde{delimiter}192.0.2.0/24\r\n".encode(codec))
-    found = look_up({"client_address": ["192.0.2.7", "192.0.3.7"]}, Enrichment((PrefixList.load(path),)))
-    assert found["country"] == ["DE", None]
+    columns = look_up({"client_address": ["192.0.2.7", "192.0.3.7"]}, Enrichment((PrefixList.load(path),)))
+    assert columns["country"] == ["DE", None]
 
 
 def test_what_the_source_says_wins_unless_asked_otherwise(prefix_list: Path) -> None:
-    given: dict[str, list[object]] = {
+    columns_of_source: dict[str, list[object]] = {
         "client_address": ["8.9.9.9", "8.9.9.9"],
         "client_name": ["a.adsl.example.net", "a.adsl.example.net"],
         "asn": [7, None],
@@ -66,13 +66,13 @@ def test_what_the_source_says_wins_unless_asked_otherwise(prefix_list: Path) -> 
         "access_technology": ["cable", None],
     }
     lists = (PrefixList.load(prefix_list),)
-    found = look_up(given, Enrichment(lists))
-    assert (found["asn"], found["country"]) == ([7, 64500], ["FR", "US"])
-    assert found["access_technology"] == ["cable", "adsl"]
-    assert found["access_technology_rule"] == [None, "word-adsl@1"]
-    found = look_up(given, Enrichment(lists, lookups_win=True))
-    assert (found["asn"], found["country"]) == ([64500] * 2, ["US"] * 2)
-    assert found["access_technology_rule"] == ["word-adsl@1"] * 2
+    columns = look_up(columns_of_source, Enrichment(lists))
+    assert (columns["asn"], columns["country"]) == ([7, 64500], ["FR", "US"])
+    assert columns["access_technology"] == ["cable", "adsl"]
+    assert columns["access_technology_rule"] == [None, "word-adsl@1"]
+    columns = look_up(columns_of_source, Enrichment(lists, lookups_win=True))
+    assert (columns["asn"], columns["country"]) == ([64500] * 2, ["US"] * 2)
+    assert columns["access_technology_rule"] == ["word-adsl@1"] * 2
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_what_the_source_says_wins_unless_asked_otherwise(prefix_list: Path) -> 
     ],
 )
 def test_bundled_rules_over_names(name: str | None, technology: str | None) -> None:
-    found, rule = bundled_rules().technology(pa.array([name], pa.string()), pa.nulls(1, pa.int64()))
-    assert found.to_pylist() == [technology]
+    technologies, rule = bundled_rules().technology(pa.array([name], pa.string()), pa.nulls(1, pa.int64()))
+    assert technologies.to_pylist() == [technology]
     assert (rule[0].as_py() is None) == (technology is None)
 
 
 def test_names_are_asked_before_systems() -> None:
     names = pa.array(["x.ftth.example", None, None], pa.string())
-    found, rule = bundled_rules().technology(names, pa.array([7922, 7922, 1]))
-    assert found.to_pylist() == ["ftth", "cable", None]
+    technologies, rule = bundled_rules().technology(names, pa.array([7922, 7922, 1]))
+    assert technologies.to_pylist() == ["ftth", "cable", None]
     assert rule.to_pylist() == ["word-ftth@1", "as-cable-us@1", None]
 
 
@@ -115,8 +115,8 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
         "- {id: ours, version: 3, technology: satellite, asns: [64500], fact: we launched it}\n"
     )
     rules = AccessRules.load(path)
-    found, rule = rules.technology(None, pa.array([64500, 1]))
-    assert (found.to_pylist(), rule.to_pylist()) == (["satellite", None], ["ours@3", None])
+    technologies, rule = rules.technology(None, pa.array([64500, 1]))
+    assert (technologies.to_pylist(), rule.to_pylist()) == (["satellite", None], ["ours@3", None])
     assert Enrichment(rules=rules).fingerprint != Enrichment().fingerprint
     path.write_text(path.read_text().replace("asns: [64500]", "name_pattern: '('"))
     with pytest.raises(InputError, match="rule ours"):
@@ -200,9 +200,9 @@ def test_an_mmdb_file_is_a_prefix_list(tmp_path: Path) -> None:
                ("2001:4860::/32", {"asn": "AS64502", "country_code": "DE"})])
     )  # fmt: skip
     assert maxminddb.open_database(path).get("8.8.8.8") is not None
-    found = look_up({"client_address": ["8.8.8.8", "8.8.9.8", "2001:4860::1"]}, Enrichment((PrefixList.load(path),)))
-    assert found["asn"] == [64501, None, 64502]
-    assert found["country"] == ["US", None, "DE"]
+    columns = look_up({"client_address": ["8.8.8.8", "8.8.9.8", "2001:4860::1"]}, Enrichment((PrefixList.load(path),)))
+    assert columns["asn"] == [64501, None, 64502]
+    assert columns["country"] == ["US", None, "DE"]
     path.write_bytes(path.read_bytes()[:200] + b"\xab\xcd\xefMaxMind.com")
     with pytest.raises(InputError, match="damaged MMDB"):
         PrefixList.load(path)
@@ -239,8 +239,8 @@ def test_another_process_gets_the_same_enrichment(prefix_list: Path) -> None:
     enrichment = Enrichment((PrefixList.load(prefix_list),))
     copy = pickle.loads(pickle.dumps(enrichment))
     assert copy.fingerprint == enrichment.fingerprint
-    given: dict[str, list[object]] = {"client_address": ["8.8.8.8"], "client_name": ["a.dsl.example"]}
-    assert look_up(given, copy) == look_up(given, enrichment)
+    columns_of_source: dict[str, list[object]] = {"client_address": ["8.8.8.8"], "client_name": ["a.dsl.example"]}
+    assert look_up(columns_of_source, copy) == look_up(columns_of_source, enrichment)
 
 
 def test_slices_and_nulls_of_a_column_resolve_like_the_whole() -> None:

@@ -48,15 +48,15 @@ def test_parts_give_what_the_whole_gives(
     parts = chosen.parts(source, part_bytes)
     assert len(parts) >= 5 or path.suffix == ".parquet"
     assert len(parts) >= 2
-    found: list[dict[str, Any]] = []
+    rows_of_parts: list[dict[str, Any]] = []
     summed = Reading()
     first_row = 0
     for part in parts:
-        known = part if part.first_row is not None else replace(part, first_row=first_row)
+        placed_part = part if part.first_row is not None else replace(part, first_row=first_row)
         if part.first_row is None:
             first_row += chosen.rows_in(source, part)
         reading = Reading()
-        found += rows_of(chosen.read_part(source, known, CONTEXT, reading))
+        rows_of_parts += rows_of(chosen.read_part(source, placed_part, CONTEXT, reading))
         summed.records_read += reading.records_read
         for reason, count in reading.refused.items():
             summed.refuse(reason, count)
@@ -64,14 +64,14 @@ def test_parts_give_what_the_whole_gives(
             summed.fault = reading.fault
             break
     if path.name != "damaged.csv":
-        assert found == expected
+        assert rows_of_parts == expected
         assert (summed.records_read, summed.refused, summed.fault) == (whole.records_read, whole.refused, None)
         return
     # Arrow gives up a whole block at damage, and the blocks of a part are others: never a row that is not there.
     assert summed.fault is not None
     assert whole.fault is not None
     assert summed.fault.reason == whole.fault.reason
-    longer, shorter = sorted((found, expected), key=len, reverse=True)
+    longer, shorter = sorted((rows_of_parts, expected), key=len, reverse=True)
     assert longer[: len(shorter)] == shorter
 
 

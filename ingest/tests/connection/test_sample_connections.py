@@ -32,9 +32,9 @@ def bundled(folder: Path) -> list[Row]:
 
 def test_the_sample_has_what_the_reader_of_ndt7_finds_in_the_results(bundled: list[Row], shared: Path) -> None:
     results = shared / "data" / "public" / ARCHIVE
-    found = [row for path in sorted(results.glob("*.json.gz")) for row in read(path)[0]]
-    assert len(found) == len(bundled) > 0
-    theirs = {row["start_ns"]: row for row in found}
+    connections = [row for path in sorted(results.glob("*.json.gz")) for row in read(path)[0]]
+    assert len(connections) == len(bundled) > 0
+    theirs = {row["start_ns"]: row for row in connections}
     hosts: dict[str, set[str]] = defaultdict(set)
     for row in bundled:
         other = theirs[row["start_ns"]]
@@ -43,7 +43,7 @@ def test_the_sample_has_what_the_reader_of_ndt7_finds_in_the_results(bundled: li
         hosts[row["client_host_key"]].add(other["client_host_key"])
     # Two hosts are one in neither, and no host is two.
     assert all(len(keys) == 1 for keys in hosts.values())
-    assert len(hosts) == len({row["client_host_key"] for row in found})
+    assert len(hosts) == len({row["client_host_key"] for row in connections})
 
 
 def test_the_script_makes_the_bundled_table_again(folder: Path, shared: Path, tmp_path: Path) -> None:

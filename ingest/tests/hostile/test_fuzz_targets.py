@@ -20,8 +20,8 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         import parsers
     finally:
         sys.path.remove(str(FUZZ))
-    found: dict[str, Any] = parsers.fuzzed(tmp_path_factory.mktemp("fuzz"))
-    return found
+    by_name: dict[str, Any] = parsers.fuzzed(tmp_path_factory.mktemp("fuzz"))
+    return by_name
 
 
 def test_the_seeds_of_every_target_are_read(targets: dict[str, Any]) -> None:

@@ -184,21 +184,21 @@ def outcomes(inputs: Path, expected: dict[str, set[str]]) -> dict[str, Commit]:
 def test_every_hostile_input_has_an_outcome(
     inputs: Path, expected: dict[str, set[str]], outcomes: dict[str, Commit]
 ) -> None:
-    found = {path.removeprefix(f"{inputs}/"): commit for path, commit in outcomes.items()}
-    told = {
-        name: (found[name].status, found[name].reason, found[name].message) if name in found else None
+    commits = {path.removeprefix(f"{inputs}/"): commit for path, commit in outcomes.items()}
+    results = {
+        name: (commits[name].status, commits[name].reason, commits[name].message) if name in commits else None
         for name in expected
     }
     wrong = {
-        name: told[name]
+        name: results[name]
         for name, allowed in expected.items()
-        if told[name] is None or not allowed & {told[name][0], told[name][1]}  # type: ignore[index]
+        if results[name] is None or not allowed & {results[name][0], results[name][1]}  # type: ignore[index]
     }
     assert wrong == {}
-    assert not [text for text in told.values() if text is not None and text[1] == "internal_error"]
+    assert not [text for text in results.values() if text is not None and text[1] == "internal_error"]
     # What is no regular file is not opened, and a loop is not followed.
-    assert set(found) == set(expected)
-    assert not [text for text in told.values() if text is not None and "\n" in str(text[2])]
+    assert set(commits) == set(expected)
+    assert not [text for text in results.values() if text is not None and "\n" in str(text[2])]
 
 
 @pytest.mark.parametrize("kind", ["fifo", "itself", "device"])
@@ -304,10 +304,10 @@ def test_parquet_whose_footer_lies_ends_in_an_outcome(tmp_path: Path) -> None:
         check=False, capture_output=True, text=True, timeout=MOST_S, preexec_fn=limit,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    found = Lake(tmp_path / "var" / "lake").live()
-    assert len(found) == count
-    assert {commit.status for commit in found} >= {"ok", "rejected"}
-    assert not [commit.message for commit in found if commit.reason == "internal_error"]
+    commits = Lake(tmp_path / "var" / "lake").live()
+    assert len(commits) == count
+    assert {commit.status for commit in commits} >= {"ok", "rejected"}
+    assert not [commit.message for commit in commits if commit.reason == "internal_error"]
 
 
 @pytest.mark.integration
@@ -322,9 +322,9 @@ def test_every_row_is_read_of_parquet_whose_statistics_lie(tmp_path: Path) -> No
     content = path.read_bytes()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     altered = bytearray(content)
-    for told in range(first, first + 9):
+    for true_bound in range(first, first + 9):
         # Each group says that its rows are of another year.
-        altered[footer:] = altered[footer:].replace(struct.pack("<q", told), struct.pack("<q", lie))
+        altered[footer:] = altered[footer:].replace(struct.pack("<q", true_bound), struct.pack("<q", lie))
     assert bytes(altered) != content
     path.write_bytes(bytes(altered))
     statistics = pq.read_metadata(path).row_group(2).column(0).statistics

@@ -26,10 +26,10 @@ MOST_S = 0.3
 
 
 def _expressions() -> Iterator[Any]:
-    for found in pkgutil.walk_packages(sojourn_ingest.__path__, "sojourn_ingest."):
-        if found.name in PROGRAMS:
+    for entry in pkgutil.walk_packages(sojourn_ingest.__path__, "sojourn_ingest."):
+        if entry.name in PROGRAMS:
             continue
-        module = importlib.import_module(found.name)
+        module = importlib.import_module(entry.name)
         if not (module.__file__ or "").endswith(".py"):
             continue
         source = inspect.getsource(module)
@@ -38,7 +38,7 @@ def _expressions() -> Iterator[Any]:
                 uses = set(re.findall(rf"\b{name}\.(match|fullmatch|search|finditer|findall|split|sub)\(", source))
                 # One that is used by another name, as of a list, is held against a whole text.
                 for use in sorted(uses or {"fullmatch"}):
-                    yield pytest.param(value, use, id=f"{found.name.removeprefix('sojourn_ingest.')}-{name}-{use}")
+                    yield pytest.param(value, use, id=f"{entry.name.removeprefix('sojourn_ingest.')}-{name}-{use}")
 
 
 def _literals(parsed: Any) -> Iterator[str]:
@@ -62,9 +62,9 @@ def _seconds(pattern: re.Pattern[Any], use: str, text: str) -> float:
     subject = text if isinstance(pattern.pattern, str) else text.encode("latin-1")
     started = time.thread_time()
     replacement = (subject[:0],) if use == "sub" else ()
-    found = getattr(pattern, use)(*replacement, subject)
+    matches = getattr(pattern, use)(*replacement, subject)
     if use == "finditer":
-        list(found)
+        list(matches)
     return time.thread_time() - started
 
 

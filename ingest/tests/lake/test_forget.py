@@ -48,12 +48,12 @@ def ingest(lake: Lake, data: Path, forgotten: ForgottenHosts | None = None) -> N
 
 def rows(lake: Lake, table: str) -> list[dict[str, object]]:
     hidden = lake.hidden(table)
-    found = []
+    kept = []
     for name in lake.objects(table):
         gone = {part.content_hash for part in hidden.get(name, ())}
         content = pq.read_table(lake.storage.local(name)).to_pylist()
-        found += [row for row in content if row.get("source_hash") not in gone]
-    return found
+        kept += [row for row in content if row.get("source_hash") not in gone]
+    return kept
 
 
 def named_hosts(lake: Lake) -> set[object]:
@@ -81,8 +81,8 @@ def test_every_row_of_the_host_goes_and_the_others_stay(tmp_path: Path, data: Pa
     before = {table: len(rows(lake, table)) for table in ("connection", "flow", "flow_interval")}
     assert before == {"connection": 4, "flow": 2, "flow_interval": 4}
     fingerprint = lake.fingerprint()
-    found = find(lake, {key_of(HOST)})
-    assert sum((one.rows for one in found), start=type(found[0].rows)()) == {
+    forgettings = find(lake, {key_of(HOST)})
+    assert sum((one.rows for one in forgettings), start=type(forgettings[0].rows)()) == {
         "connection": 2, "flow": 1, "flow_interval": 2,
     }  # fmt: skip
     assert lake.fingerprint() == fingerprint
@@ -179,10 +179,10 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     shown = run(app, ["forget", HOST, "--dry-run", *var])
     assert "connection" in shown.stdout
     assert "nothing was changed: --dry-run" in shown.stdout
-    asked = run(app, ["forget", HOST, *var])
-    assert asked.exit_code == 1
-    assert "connection" in asked.stdout
-    assert str(asked.exception).startswith("nothing was changed; give --yes")
+    unconfirmed = run(app, ["forget", HOST, *var])
+    assert unconfirmed.exit_code == 1
+    assert "connection" in unconfirmed.stdout
+    assert str(unconfirmed.exception).startswith("nothing was changed; give --yes")
     lake.refresh()
     assert lake.fingerprint() == state
     assert not (tmp_path / "var" / "forgotten.jsonl").exists()
@@ -234,9 +234,9 @@ def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
     host_key, _ = Pseudonymiser(address_key(Paths(tmp_path / "var").secrets)).keys(HOST)
     with ExitStack() as build:
 
-        def forget_while_read(held: Lake, found: list[Forgetting]) -> None:
+        def forget_while_read(held: Lake, forgettings: list[Forgetting]) -> None:
             build.enter_context(lake.reading())
-            forget(held, found)
+            forget(held, forgettings)
 
         with monkeypatch.context() as patch:
             patch.setattr(forget_command, "forget_in", forget_while_read)

@@ -55,20 +55,20 @@ def texts_beside_rows(path: Path) -> set[str]:
     """Return every text in a dictionary page or a bound of a column chunk."""
     schema = pq.read_schema(path)
     columns = [field.name for field in schema if pa.types.is_string(field.type)]
-    found: set[str] = set()
+    texts: set[str] = set()
     with pq.ParquetFile(path, read_dictionary=columns) as file:
         for group in range(file.num_row_groups):
             # One row group at a time: dictionaries of several would be made one, of what their rows hold.
             for column in file.read_row_group(group, columns=columns).columns:
                 assert pa.types.is_dictionary(column.type)
                 for chunk in column.chunks:
-                    found.update(chunk.dictionary.to_pylist())
+                    texts.update(chunk.dictionary.to_pylist())
             held = file.metadata.row_group(group)
             for place in range(held.num_columns):
                 bounds = held.column(place).statistics
                 if bounds is not None and bounds.has_min_max:
-                    found.update(text for text in (bounds.min, bounds.max) if isinstance(text, str))
-    return found
+                    texts.update(text for text in (bounds.min, bounds.max) if isinstance(text, str))
+    return texts
 
 
 def texts_that_are_gone() -> set[str]:

@@ -64,9 +64,9 @@ def test_rows_whose_texts_name_the_host_go_and_do_not_come_back(
     assert named in text_of(lake)
     # Ten round trips of one ping, one poll of a queue, and the run that the title is of.
     with lake.writing():
-        found = find(lake, {named})
-        forget(lake, found)
-    gone = {table: sum(one.rows[table] for one in found) for table in TABLES}
+        forgettings = find(lake, {named})
+        forget(lake, forgettings)
+    gone = {table: sum(one.rows[table] for one in forgettings) for table in TABLES}
     assert gone == {"run": 1, "run_source": 0, "series": 10, "queue_counter": 1}
     after = {table: before[table] - gone[table] for table in TABLES}
     assert counts(lake) == after

@@ -99,8 +99,16 @@ def test_texts_as_dictionaries_are_written_as_texts(tmp_path: Path) -> None:
         (file,) = writer.finish()
     stored = pq.ParquetFile(lake.root / file.path)
     assert stored.schema_arrow.equals(table("qoe_score").arrow_schema(), check_metadata=True)
-    given = plain.column("metric").to_pylist()
-    assert stored.read().column("metric").to_pylist() == ["vmaf", "ssim", "vmaf", "ssim", "pesq", "ssim", *given]
+    metrics_of_plain = plain.column("metric").to_pylist()
+    assert stored.read().column("metric").to_pylist() == [
+        "vmaf",
+        "ssim",
+        "vmaf",
+        "ssim",
+        "pesq",
+        "ssim",
+        *metrics_of_plain,
+    ]
 
 
 def test_a_row_group_is_full_before_the_next_begins(tmp_path: Path) -> None:

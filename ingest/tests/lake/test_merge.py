@@ -194,11 +194,11 @@ def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Pa
 def test_what_is_no_installation_is_named_with_what_to_give(tmp_path: Path, labs: tuple[Path, Path]) -> None:
     ingest(tmp_path / "one", labs[0])
     (tmp_path / "empty").mkdir()
-    for given, said in (
+    for folder, said in (
         ("missing", "no such folder"),
         ("one/lake", f"this is a lake; give the folder around it, {tmp_path / 'one'}"),
         ("empty", "no lake is in it; give the folder that `sojourn ingest --var` filled"),
     ):
-        assert f"error: Invalid value for VAR: {tmp_path / given}: {said}" in merged(
-            tmp_path / "one", tmp_path / given, "--into", tmp_path / "all", status=2
+        assert f"error: Invalid value for VAR: {tmp_path / folder}: {said}" in merged(
+            tmp_path / "one", tmp_path / folder, "--into", tmp_path / "all", status=2
         )

@@ -166,10 +166,10 @@ def test_a_lake_that_refuses_the_hold_is_told_in_one_line(root: Path, monkeypatc
         raise RuntimeError("access denied\nand what the client says of it")
 
     monkeypatch.setattr(lake.storage, "create", refused)
-    with pytest.raises(StorageError) as told, lake.reading():
+    with pytest.raises(StorageError) as error, lake.reading():
         pass
-    assert str(told.value).startswith(lake.storage.uri)
-    assert str(told.value).endswith("which was refused: access denied")
+    assert str(error.value).startswith(lake.storage.uri)
+    assert str(error.value).endswith("which was refused: access denied")
 
 
 def test_commits_that_vanish_while_they_are_read_are_looked_for_again(

@@ -171,11 +171,11 @@ def test_files_of_one_recording_are_one_set_of_flows(tmp_path: Path) -> None:
 def test_packets_are_a_table_when_asked_for(capture_path: Path) -> None:
     capture_path.write_bytes(pcap([ipv4_tcp_frame(7, 100), arp_frame(), ipv4_tcp_frame(107, 1000)], snaplen=96))
     tables = decode(_native.CaptureDecoder(str(capture_path), packets=True))
-    found = [
+    packets = [
         (row["packet_index"], row["flow_id"], row["direction"], row["packet_bytes"], row["tcp_sequence"])
         for row in tables["packet"]
     ]
-    assert found == [(0, 0, "fwd", 154, 7), (2, 0, "fwd", 1054, 107)]
+    assert packets == [(0, 0, "fwd", 154, 7), (2, 0, "fwd", 1054, 107)]
     assert "packet" not in decode(_native.CaptureDecoder(str(capture_path)))
 
 

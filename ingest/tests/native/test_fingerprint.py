@@ -22,21 +22,25 @@ def test_fingerprint_is_of_the_plain_content(tmp_path: Path, compression: str) -
     # Two members, frames or streams, as concatenated files have.
     compress = COMPRESSORS[compression]
     path.write_bytes(compress(plain[:1000]) + compress(plain[1000:]))
-    found = _native.fingerprint(str(path), head_bytes=300)
-    assert found.sha256 == hashlib.sha256(plain).hexdigest()
-    assert (found.plain_bytes, found.compression, found.head) == (len(plain), compression, plain[:300])
-    assert found.fault is None
+    fingerprint = _native.fingerprint(str(path), head_bytes=300)
+    assert fingerprint.sha256 == hashlib.sha256(plain).hexdigest()
+    assert (fingerprint.plain_bytes, fingerprint.compression, fingerprint.head) == (
+        len(plain),
+        compression,
+        plain[:300],
+    )
+    assert fingerprint.fault is None
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zstd", "xz"])
 def test_fingerprint_of_a_cut_stream_tells_of_it(tmp_path: Path, compression: str) -> None:
     path = tmp_path / "content"
     path.write_bytes(COMPRESSORS[compression](bytes(100_000))[:-6])
-    found = _native.fingerprint(str(path))
-    assert found.compression == compression
-    assert isinstance(found.fault, _native.CompressionError)
-    assert "ends early" in found.fault.args[0]
-    assert found.fault.args[1] == found.plain_bytes
+    fingerprint = _native.fingerprint(str(path))
+    assert fingerprint.compression == compression
+    assert isinstance(fingerprint.fault, _native.CompressionError)
+    assert "ends early" in fingerprint.fault.args[0]
+    assert fingerprint.fault.args[1] == fingerprint.plain_bytes
 
 
 def test_a_checksum_of_zstd_that_does_not_match_is_damage(tmp_path: Path) -> None:

@@ -27,8 +27,10 @@ def test_packets_are_paired_with_their_ends(log_path: Path) -> None:
     )
     decoder = _native.QueueLogDecoder(str(log_path), form="bpftrace")
     tables = decode(decoder)
-    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["drop_location"]) for row in tables["queue_packet"]]
-    assert found == [
+    packets = [
+        (row["fate"], row["sojourn_ns"], row["drop_kind"], row["drop_location"]) for row in tables["queue_packet"]
+    ]
+    assert packets == [
         ("dequeued", 4050, None, None),
         ("dropped_in_queue", None, "aqm", "codel_dequeue"),
         ("dropped_at_enqueue", None, "overlimit", "bfifo_enqueue"),

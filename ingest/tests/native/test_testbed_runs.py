@@ -75,7 +75,7 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
     for decoder in decoders:
         for name, batch in decoder:
             # Texts may come as dictionaries.
-            given = [
+            fields = [
                 (
                     field.name,
                     field.type.value_type if pa.types.is_dictionary(field.type) else field.type,
@@ -83,7 +83,7 @@ def test_batches_have_the_declared_columns(runs: list[Run]) -> None:
                 )
                 for field in batch.schema
             ]
-            assert given == declared_fields(name)
+            assert fields == declared_fields(name)
             seen.add(name)
     assert seen == {
         "capture_link",
@@ -138,15 +138,15 @@ def test_sojourn_times_are_those_of_the_probe(runs: list[Run]) -> None:
             role = run.role(packet["protocol"], packet["source_address"], packet["source_port"])
             if role in sojourn_ns and packet["dequeue_ns"] + offset_ns in run.window:
                 sojourn_ns[role].append(packet["sojourn_ns"])
-        for column, found in (
+        for column, times_ns in (
             ("sojourn_mean_ms", sojourn_ns["tcp"] + sojourn_ns["app"]),
             ("sojourn_tcp_mean_ms", sojourn_ns["tcp"]),
             ("sojourn_app_mean_ms", sojourn_ns["app"]),
         ):
             expected = run.validation[column]
-            assert bool(expected) == bool(found)
+            assert bool(expected) == bool(times_ns)
             if expected:
-                assert round(sum(found) / len(found) / 1e6, 2) == float(expected)
+                assert round(sum(times_ns) / len(times_ns) / 1e6, 2) == float(expected)
 
 
 def test_rates_in_the_window_are_those_of_the_wire(runs: list[Run]) -> None:
@@ -236,13 +236,13 @@ def test_handshakes_take_the_round_trip_time_of_the_path(runs: list[Run]) -> Non
 
 def test_the_same_file_gives_the_same_rows_from_several_threads(runs: list[Run]) -> None:
     path = plain_or_gzip(runs[0].folder, "after.pcap")
-    found: list[dict[str, Rows]] = []
+    facts_of_threads: list[dict[str, Rows]] = []
     threads = [
-        threading.Thread(target=lambda: found.append(decode(_native.CaptureDecoder(path, batch_rows=77))))
+        threading.Thread(target=lambda: facts_of_threads.append(decode(_native.CaptureDecoder(path, batch_rows=77))))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [runs[0].facts] * 4
+    assert facts_of_threads == [runs[0].facts] * 4

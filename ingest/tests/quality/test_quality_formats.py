@@ -53,10 +53,13 @@ def test_an_infinite_psnr_is_that_of_libvmaf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "has_ssim"), [(XML, True), (CSV, False), (JSON, False)])
 def test_libvmaf_gives_the_same_in_each_form(tmp_path: Path, text: str, has_ssim: bool) -> None:
     scores, outcome = ingested(tmp_path, text.encode())
-    found = values(scores)
-    assert [row for row in found if row[0] == "vmaf"] == [("vmaf", "clip/0", 0, 83.856286), ("vmaf", "clip/0", 1, 74.2)]
-    assert [row[3] for row in found if row[0] == "psnr_db"] == [34.76, 31.88]
-    assert [row[3] for row in found if row[0] == "ssim"] == ([0.951, 0.934] if has_ssim else [])
+    score_rows = values(scores)
+    assert [row for row in score_rows if row[0] == "vmaf"] == [
+        ("vmaf", "clip/0", 0, 83.856286),
+        ("vmaf", "clip/0", 1, 74.2),
+    ]
+    assert [row[3] for row in score_rows if row[0] == "psnr_db"] == [34.76, 31.88]
+    assert [row[3] for row in score_rows if row[0] == "ssim"] == ([0.951, 0.934] if has_ssim else [])
     assert outcome["records_read"] == 2
 
 

@@ -86,8 +86,10 @@ def test_a_description_says_what_is_wrong_with_it(old: str, new: str, message: s
 def test_perf_text_with_its_own_clock_is_utc() -> None:
     assert QueueLog("perf").recognises(source_of(PERF))
     tables, reading = read(QueueLog("perf"), PERF)
-    found = [(row["fate"], row["sojourn_ns"], row["drop_kind"], row["packet_bytes"]) for row in tables["queue_packet"]]
-    assert found == [
+    packets = [
+        (row["fate"], row["sojourn_ns"], row["drop_kind"], row["packet_bytes"]) for row in tables["queue_packet"]
+    ]
+    assert packets == [
         ("dequeued", 500_000, None, 1514),
         ("dropped_in_queue", None, "aqm", None),
         ("dropped_at_enqueue", None, "overlimit", None),

@@ -31,7 +31,7 @@ def decode(folder: Path, form: str) -> dict[str, pa.Table]:
     for table, batch in decoder:
         batches[table].append(batch)
     assert (decoder.summary().refused, decoder.summary().fault) == ({}, None)
-    return {table: pa.Table.from_batches(found) for table, found in batches.items()}
+    return {table: pa.Table.from_batches(batches_of_table) for table, batches_of_table in batches.items()}
 
 
 class Run:
@@ -53,11 +53,11 @@ class Run:
     def sojourns_ms(self) -> dict[str, list[float]]:
         offset_ns = self.manifest["clock"]["mono_to_realtime_offset_ns"]
         start, end = (round(self.manifest["window"][f"{end}_epoch_s"] * 1e9) - offset_ns for end in ("start", "end"))
-        found: defaultdict[str, list[float]] = defaultdict(list)
+        times_ms: defaultdict[str, list[float]] = defaultdict(list)
         for packet in self.packets:
             if packet["sojourn_ns"] is not None and start <= packet["dequeue_ns"] < end:
-                found[self.role(packet)].append(packet["sojourn_ns"] / 1e6)
-        return found
+                times_ms[self.role(packet)].append(packet["sojourn_ns"] / 1e6)
+        return times_ms
 
 
 def _p95(values: list[float]) -> float:
@@ -98,13 +98,13 @@ def test_counts_are_those_of_the_kernel(runs: list[Run]) -> None:
 
 def test_sojourn_times_are_those_of_the_validation(runs: list[Run]) -> None:
     for run in runs:
-        found = run.sojourns_ms()
+        times_ms = run.sojourns_ms()
         figures = {
-            "sojourn_mean_ms": (np.mean, found["tcp"] + found["app"]),
-            "sojourn_p95_ms": (_p95, found["tcp"] + found["app"]),
-            "sojourn_max_ms": (np.max, found["tcp"] + found["app"]),
-            "sojourn_tcp_mean_ms": (np.mean, found["tcp"]),
-            "sojourn_app_mean_ms": (np.mean, found["app"]),
+            "sojourn_mean_ms": (np.mean, times_ms["tcp"] + times_ms["app"]),
+            "sojourn_p95_ms": (_p95, times_ms["tcp"] + times_ms["app"]),
+            "sojourn_max_ms": (np.max, times_ms["tcp"] + times_ms["app"]),
+            "sojourn_tcp_mean_ms": (np.mean, times_ms["tcp"]),
+            "sojourn_app_mean_ms": (np.mean, times_ms["app"]),
         }
         for column, (statistic, values) in figures.items():
             expected = run.validation[column]

@@ -91,8 +91,8 @@ def test_each_flow_has_the_congestion_control_that_its_sender_reported(tmp_path:
     of_series["TCP upload avg"]["CONG_CONTROL"] = "cubic"  # of no flow
     of_series["Ping (ms) ICMP"]["CONG_CONTROL"] = "$(reboot)"  # of no TCP flow, and no name
     _, tables, _ = read(written(tmp_path, content))
-    found = [(row["flow_name"], row["congestion_control"]) for row in tables["series_flow"]]
-    assert found == [("TCP upload::1", "cubic"), ("TCP upload::2", "bbr")]
+    controls = [(row["flow_name"], row["congestion_control"]) for row in tables["series_flow"]]
+    assert controls == [("TCP upload::1", "cubic"), ("TCP upload::2", "bbr")]
     # The run has both.
     assert tables["run"][0]["congestion_control"] == "bbr+cubic"
 
@@ -241,14 +241,14 @@ def test_a_wrong_value_anywhere_is_refused_or_left_out(tmp_path: Path) -> None:
 def stated(flent: Path, path: Path) -> dict[str, dict[str, tuple[str, str]]]:
     """Return what flent's formatter prints of each series: figure and unit, by name."""
     shown = subprocess.run([flent, "-f", "stats", path], check=True, capture_output=True, text=True).stdout
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    figures: dict[str, dict[str, tuple[str, str]]] = {}
     name = ""
     for line in shown.splitlines():
         if (heading := re.match(r"^ (\S.*):$", line)) is not None:
             name = heading[1]
         elif (figure := re.match(r"^  (Min|Median|99th %|Max|Mean):\s+(\S+) ?(\S*)", line)) is not None:
-            found.setdefault(name, {})[figure[1]] = (figure[2], figure[3])
-    return found
+            figures.setdefault(name, {})[figure[1]] = (figure[2], figure[3])
+    return figures
 
 
 @pytest.mark.integration
@@ -266,7 +266,7 @@ def test_figures_equal_those_that_flent_prints(shared: Path, flent: Path, name: 
     compared = 0
     for series_name, figures in printed.items():
         of_series = values[series_name]
-        measured = next((found for basis, found in of_series.items() if basis not in ("interpolated", "total")), [])
+        measured = next((values for basis, values in of_series.items() if basis not in ("interpolated", "total")), [])
         own = of_series.get("interpolated", measured)
         for figure, (text, unit) in figures.items():
             factor = FACTORS.get(unit, 1.0)

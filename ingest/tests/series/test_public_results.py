@@ -30,11 +30,11 @@ def test_published_files_are_read_or_refused_for_a_reason(
     outcomes: Counter[str] = Counter()
     for path in paths:
         try:
-            found, tables, reading = read(path)
+            format_name, tables, reading = read(path)
         except InputError as error:
             outcomes[error.reason] += 1
         else:
-            assert (found, bool(tables["series"]), reading.fault) == (reader, True, None), path
+            assert (format_name, bool(tables["series"]), reading.fault) == (reader, True, None), path
             outcomes["read"] += 1
     assert paths
     assert set(outcomes) <= {"read", *REASONS}

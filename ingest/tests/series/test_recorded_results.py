@@ -41,9 +41,9 @@ def test_probes_of_fping_are_those_of_its_summary() -> None:
     )
     assert len(summary) == 2
     for number, (sent, answered, least, mean, most) in enumerate(summary, start=1):
-        found = [row["value"] for row in rows if row["series_name"] == f"fping {number}"]
-        values = [value for value in found if value is not None]
-        assert (len(found), len(values)) == (int(sent), int(answered))
+        probes = [row["value"] for row in rows if row["series_name"] == f"fping {number}"]
+        values = [value for value in probes if value is not None]
+        assert (len(probes), len(values)) == (int(sent), int(answered))
         assert (min(values), max(values)) == (float(least), float(most))
         assert sum(values) / len(values) == pytest.approx(float(mean), abs=0.001)
 
@@ -83,10 +83,10 @@ def test_flows_of_iperf3_have_their_own_way_and_the_bytes_of_their_intervals(
     name: str, workload: str, direction: str | None, ways: dict[str, str]
 ) -> None:
     path = RECORDINGS / f"iperf3-{name}.json"
-    found, tables, reading = read(path)
+    format_name, tables, reading = read(path)
     # The client of a download states 0 for the smallest, mean and largest RTT of the server.
     refused = {"srtt_ms: 0, no round trip was measured": 3} if name == "solo-down" else {}
-    assert (found, reading.refused, reading.fault) == ("iperf3", refused, None)
+    assert (format_name, reading.refused, reading.fault) == ("iperf3", refused, None)
     (run,) = tables["run"]
     assert (run["workload"], run["direction"], run["bandwidth_bps"], run["aqm"]) == (
         workload, direction, 20_000_000, "tail-drop",

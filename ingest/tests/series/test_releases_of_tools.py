@@ -168,9 +168,9 @@ def test_iperf2_as_a_spreadsheet_saves_it_gives_the_same(
     tmp_path: Path, text: str, delimiter: str, decimal: str, quote: str
 ) -> None:
     expected = read(written(tmp_path, text))
-    found = read(written(tmp_path, separated(text, delimiter, decimal=decimal, quote=quote)))
-    assert found[1]["series"] == expected[1]["series"]
-    assert (found[2].records_read, found[2].refused, found[2].fault) == (expected[2].records_read, {}, None)
+    reread = read(written(tmp_path, separated(text, delimiter, decimal=decimal, quote=quote)))
+    assert reread[1]["series"] == expected[1]["series"]
+    assert (reread[2].records_read, reread[2].refused, reread[2].fault) == (expected[2].records_read, {}, None)
     _, _, reading = read(written(tmp_path, IPERF_2_2 + IPERF_2_1_9))
     assert reading.refused == {"not a line of a report": 2}
 
@@ -393,8 +393,8 @@ def mvfst(form: str) -> str:
 
 @pytest.mark.parametrize("form", ["2019", "2021", "2025"])
 def test_what_mvfst_logs_gives_series_and_no_connection_because_it_has_no_date(tmp_path: Path, form: str) -> None:
-    found, tables, reading = read(written(tmp_path, mvfst(form)))
-    assert (found, reading.fault) == ("qlog", None)
+    format_name, tables, reading = read(written(tmp_path, mvfst(form)))
+    assert (format_name, reading.fault) == ("qlog", None)
     assert values(tables, "rtt_ms", "samples") == [22.0 + n for n in range(12)]
     assert [values(tables, "cwnd_bytes", "polls"), values(tables, "in_flight_bytes", "polls")] == [[40_000], [1200]]
     assert values(tables, "lost_packets", "samples") == [3]

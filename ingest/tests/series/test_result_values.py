@@ -195,11 +195,11 @@ def test_siblings_of_failure_markers_in_other_speed_tests(tmp_path: Path) -> Non
 
 def ways(tables: Tables) -> dict[str, set[str | None]]:
     """Return the ways of each sum at the end."""
-    found: dict[str, set[str | None]] = {}
+    directions: dict[str, set[str | None]] = {}
     for row in tables["series"]:
         if row["series_name"].startswith("end sum"):
-            found.setdefault(row["series_name"].split()[1], set()).add(row["direction"])
-    return found
+            directions.setdefault(row["series_name"].split()[1], set()).add(row["direction"])
+    return directions
 
 
 UP = {name: {"uplink"} for name in ("sum_sent", "sum_received", "sum")}
@@ -309,8 +309,8 @@ def test_a_series_whose_name_says_fairness_index_or_ratio_is_no_rate(
     for name in ("TCP totals ratio", "Jain Index", "TCP download Fairness"):
         renamed = json.loads(json.dumps(document).replace("TCP upload fairness", name))
         _, tables, _ = read(written(tmp_path, renamed))
-        found = [row for row in tables["series"] if row["series_name"] == name]
-        assert {(row["metric"], row["unit"], row["value"]) for row in found} == {("other", None, round(256 / 408, 6))}
+        rows = [row for row in tables["series"] if row["series_name"] == name]
+        assert {(row["metric"], row["unit"], row["value"]) for row in rows} == {("other", None, round(256 / 408, 6))}
     # A host's name says nothing of the unit.
     renamed = json.loads(json.dumps(document).replace("192.0.2.10 ", "index-host "))
     assert {

@@ -187,11 +187,11 @@ def test_every_field_that_a_tool_states_is_read_in_the_unit_that_it_says(tmp_pat
         stated = value if isinstance(value, list) else [value]
         kind = None if metric != "other" else unit
         expected[field.replace(".", " ")] = (metric, kind, [one * UNITS[unit] for one in stated])
-    found: dict[str, tuple[str, str | None, list[float]]] = {}
+    series_by_name: dict[str, tuple[str, str | None, list[float]]] = {}
     for row in facts(tmp_path, document)["series"]:
         kind = row["unit"] if row["metric"] == "other" else None
-        found.setdefault(row["series_name"], (row["metric"], kind, []))[2].append(row["value"])
-    assert found == expected
+        series_by_name.setdefault(row["series_name"], (row["metric"], kind, []))[2].append(row["value"])
+    assert series_by_name == expected
 
 
 def test_the_rate_of_ookla_is_that_of_its_own_bytes_and_time(tmp_path: Path) -> None:

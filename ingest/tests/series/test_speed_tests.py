@@ -47,17 +47,17 @@ def test_each_tool_states_the_same_line_in_one_unit(tmp_path: Path, tool: str) -
 
 def test_rtts_with_a_time_are_connections_idle_and_loaded_apart_and_the_client_is_a_pseudonym(tmp_path: Path) -> None:
     names = ("dataset", "connection_number", "rtt_min_us", "rtt_avg_us", "rtt_max_us", "sample_basis", "rtt_samples")
-    found = {}
+    connections_of = {}
     for tool, document in SPEED_TESTS.items():
         _, tables, reading = read(written(tmp_path, json.dumps(document)))
         assert reading.refused == {}
         rows = tables.get("connection", [])
-        found[tool] = [tuple(row[name] for name in names) for row in rows]
+        connections_of[tool] = [tuple(row[name] for name in names) for row in rows]
         for row in rows:
             assert row["start_ns"] == START_S * 10**9
             assert row["client_host_key"].startswith("hk-")
             assert row["synthetic"] is False
-    assert found == {
+    assert connections_of == {
         "networkQuality": [],
         "speedtest": [
             ("ookla-idle", 0, 9000, None, 12_000, "unknown", None),

@@ -241,8 +241,8 @@ def test_ping_of_bsd_has_no_times_and_several_outputs_are_several_probes(tmp_pat
 def test_numbers_of_ping_begin_again_after_65535_and_a_jump_is_no_loss(tmp_path: Path) -> None:
     lines = [f"64 bytes from 8.8.8.8: icmp_seq={seq} ttl=57 time=1.0 ms\n" for seq in (65_534, 65_535, 0, 2, 40_000)]
     _, tables, _ = read(written(tmp_path, BSD.splitlines(keepends=True)[0] + "".join(lines)))
-    found = values(tables, "ping 1")
-    assert (len(found), found.count(None)) == (6, 1)
+    rtts_ms = values(tables, "ping 1")
+    assert (len(rtts_ms), rtts_ms.count(None)) == (6, 1)
 
 
 @pytest.mark.integration

@@ -88,15 +88,15 @@ def live(var: Path) -> dict[str, Commit]:
 def facts(var: Path, prefix: str) -> dict[str, list[str]]:
     """Return all rows of a lake, with paths as they are below the folder that was ingested."""
     lake = Lake(var / "lake")
-    found = {}
+    rows_of_table = {}
     with duckdb.connect() as connection:
         for name, table in TABLES.items():
             rows: list[dict[str, Any]] = connection.sql(live_rows_sql(table, lake)).to_arrow_table().to_pylist()
-            found[name] = sorted(
+            rows_of_table[name] = sorted(
                 str({key: value for key, value in row.items() if key not in OF_THE_ATTEMPT}).replace(prefix, "")
                 for row in rows
             )
-    return found
+    return rows_of_table
 
 
 def capture(path: Path, number: int, packets: int = 10) -> None:

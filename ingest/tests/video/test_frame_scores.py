@@ -71,11 +71,11 @@ def test_loss_becomes_ssim_and_more_loss_less_of_it(clip: Path, tmp_path: Path) 
     for share in (0.0, 0.02, 0.2):
         lost = lost_of(stream, share)
         after = capture(tmp_path / f"after-{share}.pcap", stream, lost)
-        found = score_frames(clip, after, tmp_path, before)
-        means.append(found.ssim_mean)
-        assert (found.sent_frames, found.compared_frames) == (FRAMES, FRAMES)
+        clip_scores = score_frames(clip, after, tmp_path, before)
+        means.append(clip_scores.ssim_mean)
+        assert (clip_scores.sent_frames, clip_scores.compared_frames) == (FRAMES, FRAMES)
         if share == 0:
-            assert found.stream.missing_packets == 0
+            assert clip_scores.stream.missing_packets == 0
             scores = (tmp_path / "ssim.log").read_text().splitlines()
             assert {line.split("All:")[1].split()[0] for line in scores} == {"1.000000"}
             assert {
@@ -83,7 +83,7 @@ def test_loss_becomes_ssim_and_more_loss_less_of_it(clip: Path, tmp_path: Path) 
             } == {"inf"}
         else:
             # The last packets of the stream may be lost too, which no gap of numbers shows.
-            assert 0 < found.stream.missing_packets <= len(lost)
+            assert 0 < clip_scores.stream.missing_packets <= len(lost)
     assert means[0] == 1
     assert means[0] > means[1] > means[2]
 
@@ -105,27 +105,27 @@ def test_packets_lost_at_the_ends_count_with_the_capture_before(clip: Path, tmp_
     lost = {*range(packets // 3), *range(packets - 5, packets)}
     before = capture(tmp_path / "before.pcap", stream)
     after = capture(tmp_path / "after.pcap", stream, lost)
-    found = score_frames(clip, after, tmp_path, before)
-    assert (found.sent_packets, found.missing_packets) == (packets, len(lost))
-    assert 0 < found.compared_frames < FRAMES
+    scores = score_frames(clip, after, tmp_path, before)
+    assert (scores.sent_packets, scores.missing_packets) == (packets, len(lost))
+    assert 0 < scores.compared_frames < FRAMES
     without = score_frames(clip, after, tmp_path)
     assert (without.sent_packets, without.missing_packets) == (packets - len(lost), 0)
     done = CliRunner().invoke(
         application(), ["qoe", "video", str(clip), "--after", str(after), "--out", str(tmp_path)]
     )  # fmt: skip
-    assert f"not in the mean: {FRAMES - found.compared_frames} frames before the first that arrived" in done.output
+    assert f"not in the mean: {FRAMES - scores.compared_frames} frames before the first that arrived" in done.output
     assert "--before counts them" in done.output
 
 
 def test_the_stream_is_put_together_in_order_and_copies_count_once(clip: Path, tmp_path: Path) -> None:
     stream = clip.read_bytes()
     path = capture(tmp_path / "a.pcap", stream)
-    found = transport_stream(path, tmp_path / "whole.ts")
+    assembled = transport_stream(path, tmp_path / "whole.ts")
     assert (tmp_path / "whole.ts").read_bytes() == stream
-    assert found.packets == -(-len(stream) // PACKET_BYTES)
+    assert assembled.packets == -(-len(stream) // PACKET_BYTES)
     again = path.read_bytes() + path.read_bytes()[24:]
     (tmp_path / "twice.pcap").write_bytes(again)
-    assert transport_stream(tmp_path / "twice.pcap", tmp_path / "twice.ts").packets == found.packets
+    assert transport_stream(tmp_path / "twice.pcap", tmp_path / "twice.ts").packets == assembled.packets
     assert (tmp_path / "twice.ts").read_bytes() == stream
 
 

@@ -55,7 +55,7 @@ def test_windows_give_each_cell_the_level_that_joins_give_it(seed: int, least: i
     cells = ", ".join(CELL)
     counted = f"counted as (select {cells}, {module.host_bits('host_hash')} as host_bits from hosts group by {cells})"
     by_joins = ",".join([counted, module.doubtful_cells("counted", KEPT, LEVELS)])
-    found: list[dict[tuple[Any, ...], int]] = []
+    levels_of_cells: list[dict[tuple[Any, ...], int]] = []
     with duckdb.connect() as connection:
         connection.execute(
             "create table hosts(day int, network int, version int, country text, technology text, host_hash bigint)"
@@ -66,8 +66,8 @@ def test_windows_give_each_cell_the_level_that_joins_give_it(seed: int, least: i
             module.cell_details_by_windows("hosts", KEPT, LEVELS),
         ):
             answer = connection.execute(f"with {sql} select {cells}, detail_level from details").fetchall()
-            found.append({row[:-1]: row[-1] for row in answer})
-    joins, windows = found
+            levels_of_cells.append({row[:-1]: row[-1] for row in answer})
+    joins, windows = levels_of_cells
     # A cell that both leave out, or that has enough hosts, is served in full.
     assert {cell: level for cell, level in windows.items() if level} == {
         cell: level for cell, level in joins.items() if level

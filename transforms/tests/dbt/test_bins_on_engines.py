@@ -31,10 +31,10 @@ class Macros:
 
     def dispatch(self, name: str, package: str) -> Callable[..., str]:
         assert package == "sojourn"
-        found: Callable[..., str] = getattr(self.module, f"{self.engine}__{name}", None) or getattr(
+        macro: Callable[..., str] = getattr(self.module, f"{self.engine}__{name}", None) or getattr(
             self.module, f"default__{name}"
         )
-        return found
+        return macro
 
     def query(self) -> str:
         """Return SQL that gives value, bin, and the bin's edges for each row of `edges`."""

@@ -48,9 +48,9 @@ def layer(node: Node) -> str:
 
 @pytest.fixture(scope="module")
 def models(manifest: Node) -> list[Node]:
-    found = [node for node in manifest["nodes"].values() if node["resource_type"] == "model"]
-    assert len(found) > 30
-    return found
+    nodes = [node for node in manifest["nodes"].values() if node["resource_type"] == "model"]
+    assert len(nodes) > 30
+    return nodes
 
 
 @pytest.fixture(scope="module")

@@ -52,14 +52,14 @@ def test_no_model_adds_doubles_in_the_order_of_rows(project: Path, doubles: set[
     files = [path for path in written if path.name != ADDED_IN_ORDER]
     assert len(files) > 100
     assert {
-        str(path.relative_to(project)): found
+        str(path.relative_to(project)): sums
         for path in files
-        if (found := out_of_order(path.read_text(encoding="utf-8"), doubles))
+        if (sums := out_of_order(path.read_text(encoding="utf-8"), doubles))
     } == {}
 
 
 @pytest.mark.parametrize(
-    ("sql", "found"),
+    ("sql", "sums"),
     [
         ("avg(x)", ["avg(x)"]),
         ("avg(x) over (order by y)", []),
@@ -69,5 +69,5 @@ def test_no_model_adds_doubles_in_the_order_of_rows(project: Path, doubles: set[
         ("{{ ordered_sum('frozen_ms') }}", []),
     ],
 )
-def test_what_counts_as_out_of_order(sql: str, found: list[str]) -> None:
-    assert out_of_order(sql, {"frozen_ms"}) == found
+def test_what_counts_as_out_of_order(sql: str, sums: list[str]) -> None:
+    assert out_of_order(sql, {"frozen_ms"}) == sums

@@ -54,17 +54,17 @@ def seen(*paths: Path) -> Page:
 
 
 def table(page: Page, key: str) -> Table:
-    (found,) = [
+    (matching,) = [
         item for section in page.sections for item in section.items if item.key == key and isinstance(item, Table)
     ]
-    return found
+    return matching
 
 
 def figure(page: Page, key: str) -> Figure:
-    (found,) = [
+    (matching,) = [
         item for section in page.sections for item in section.items if item.key == key and isinstance(item, Figure)
     ]
-    return found
+    return matching
 
 
 class Elements(HTMLParser):
@@ -250,7 +250,7 @@ def test_what_is_refused_has_its_reason_and_what_came_before_damage_is_shown(tmp
 
 
 def options(out: Path | None, *sources: Path, **others: Any) -> LookOptions:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "sources": sources,
         "compares": False,
         "out": out,
@@ -259,7 +259,7 @@ def options(out: Path | None, *sources: Path, **others: Any) -> LookOptions:
         "open_page": False,
         "workers": 1,
     }
-    return LookOptions(**{**given, **others})
+    return LookOptions(**{**defaults, **others})
 
 
 def test_a_page_of_nothing_but_refused_files_is_written_with_status_1(

@@ -47,21 +47,21 @@ def records(path: Path) -> tuple[bytes, list[Record]]:
         content = handle.read()
     (magic,) = struct.unpack_from("<I", content)
     unit_ns = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}[magic]
-    found, place = [], FILE_HEADER
+    packets, place = [], FILE_HEADER
     while place < len(content):
         seconds, part, kept, _length = struct.unpack_from("<IIII", content, place)
         place += RECORD_HEADER
-        found.append((seconds * 10**9 + part * unit_ns, content[place : place + kept]))
+        packets.append((seconds * 10**9 + part * unit_ns, content[place : place + kept]))
         place += kept
-    return content[:FILE_HEADER], found
+    return content[:FILE_HEADER], packets
 
 
-def write(path: Path, found: list[Record]) -> Path:
+def write(path: Path, packets: list[Record]) -> Path:
     """Write a pcap file with times in ns; a cut packet was as long on the wire as its IPv4 header says."""
     header = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
     parts = [
         struct.pack("<IIII", *divmod(ns, 10**9), len(frame), max(len(frame), 14 + int.from_bytes(frame[16:18]))) + frame
-        for ns, frame in found
+        for ns, frame in packets
     ]
     path.write_bytes(header + b"".join(parts))
     return path
@@ -106,8 +106,8 @@ def test_a_pair_without_manifest_has_the_losses_and_delays_that_its_packets_have
     assert out["lost_packets"] == int(validated["before_minus_after"])
     assert (out["extra_packets"], back["lost_packets"], back["extra_packets"]) == (0, 0, 0)
 
-    first = {known: ns for ns, frame in records(before)[1] if (known := key(frame))}
-    times = [ns - first[known] for ns, frame in records(after)[1] if (known := key(frame)) in first]
+    first = {packet: ns for ns, frame in records(before)[1] if (packet := key(frame))}
+    times = [ns - first[packet] for ns, frame in records(after)[1] if (packet := key(frame)) in first]
     # Packets of the way back are in the second capture first.
     delays = [time for time in times if time > 0]
     assert out["packets"] == len(delays)
@@ -121,8 +121,8 @@ def test_clocks_that_are_apart_do_not_hide_a_pair_or_change_its_delays(
     stripped: tuple[Path, Path], tmp_path: Path
 ) -> None:
     before, after = stripped
-    _header, found = records(after)
-    apart = write(tmp_path / "apart.pcap", [(ns - 300 * 10**9, frame) for ns, frame in found])
+    _header, packets = records(after)
+    apart = write(tmp_path / "apart.pcap", [(ns - 300 * 10**9, frame) for ns, frame in packets])
     with_clocks, without = points(seen(before, after)), points(seen(before, apart))
     assert without is not None
     assert "The clocks are apart: by -299,999.99" in without.lead
@@ -137,7 +137,7 @@ def test_clocks_that_are_apart_do_not_hide_a_pair_or_change_its_delays(
 
 def test_packets_of_one_way_say_that_the_offset_is_not_known(stripped: tuple[Path, Path], tmp_path: Path) -> None:
     before, after = stripped
-    sent = {known for _ns, frame in records(before)[1] if (known := key(frame)) and frame[26:30] < frame[30:34]}
+    sent = {packet for _ns, frame in records(before)[1] if (packet := key(frame)) and frame[26:30] < frame[30:34]}
     kept = [
         write(tmp_path / name, [(ns, frame) for ns, frame in records(path)[1] if key(frame) in sent])
         for name, path in (("one.pcap", before), ("two.pcap", after))
@@ -193,12 +193,12 @@ def test_of_four_captures_each_is_paired_with_that_of_its_own_run(testbed: Path,
             Path(shutil.copy(testbed / run / name, tmp_path / str(number) / name))
             for name in ("before.pcap.gz", "after.pcap.gz")
         ]
-    found = rows(points(seen(*paths)))
-    assert {(row["sent_from"], row["seen_at"]) for row in found[::2]} == {
+    ways = rows(points(seen(*paths)))
+    assert {(row["sent_from"], row["seen_at"]) for row in ways[::2]} == {
         ("0/before.pcap.gz", "0/after.pcap.gz"),
         ("1/before.pcap.gz", "1/after.pcap.gz"),
     }
-    assert len(found) == 4
+    assert len(ways) == 4
 
 
 def test_captures_with_nothing_in_common_have_no_such_section(stripped: tuple[Path, Path], tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_captures_with_nothing_in_common_have_no_such_section(stripped: tuple[Pa
 
 
 def test_a_part_of_the_same_recording_is_not_a_second_point(stripped: tuple[Path, Path], tmp_path: Path) -> None:
-    _header, found = records(stripped[0])
-    part = write(tmp_path / "part.pcap", found[: len(found) * 3 // 4])
+    _header, packets = records(stripped[0])
+    part = write(tmp_path / "part.pcap", packets[: len(packets) * 3 // 4])
     section = points(seen(stripped[0], part))
     assert section is not None
     assert section.items == []

@@ -35,7 +35,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 def runs_of_plan(blocks: int = 6, deviation: float = 1.0) -> list[dict[str, Any]]:
     """Return runs of a complete plan with planted effects, blocks that drift, and solo runs beside."""
     random = np.random.default_rng(20261122)
-    found = []
+    runs = []
     for block in range(1, blocks + 1):
         drift = random.normal(0, 2)
         for queue, level in QUEUES.items():
@@ -43,14 +43,12 @@ def runs_of_plan(blocks: int = 6, deviation: float = 1.0) -> list[dict[str, Any]
                 for rate in RATES:
                     is_bbr, is_fast = control == "bbr", rate == RATES[1]
                     value = level + WITH_BBR * is_bbr + AT_4_MBITS * is_fast + IN_BOTH * (is_bbr and is_fast)
-                    found.append(
+                    runs.append(
                         run(f"{queue}-{control}-{rate}_rep{block}", queue, control, rate)
                         | {"mean_ms": value + drift + random.normal(0, deviation)}
                     )
-        found.append(
-            run(f"alone-{block}_rep{block}", "CoDel", None, RATES[0]) | {"start_order": "solo", "mean_ms": 1.0}
-        )
-    return found
+        runs.append(run(f"alone-{block}_rep{block}", "CoDel", None, RATES[0]) | {"start_order": "solo", "mean_ms": 1.0})
+    return runs
 
 
 def run(name: str, queue: str, control: str | None, rate: int) -> dict[str, Any]:
@@ -132,8 +130,8 @@ def numbers(capsys: pytest.CaptureFixture[str], var: Path, **changed: Any) -> di
 
 
 def table(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    (found,) = [one for section in document["sections"] for one in section["tables"] if one["key"] == key]
-    return list(found["rows"])
+    (matching,) = [one for section in document["sections"] for one in section["tables"] if one["key"] == key]
+    return list(matching["rows"])
 
 
 def planted(at: dict[str, str]) -> float:

@@ -62,7 +62,7 @@ def duckdb_engine(tmp_path: Path) -> Iterator[OnEngine]:
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> OnEngine:
     """Return each engine."""
     if request.param == "duckdb":
-        found: OnEngine = request.getfixturevalue("duckdb_engine")
-        return found
+        on_duckdb: OnEngine = request.getfixturevalue("duckdb_engine")
+        return on_duckdb
     session, lake = request.getfixturevalue("session"), Lake(tmp_path / "lake")
     return OnEngine("spark", SparkTables(session, lake, tmp_path), lake_contents_of(lake, TABLES), session=session)

@@ -122,15 +122,15 @@ def test_a_part_of_a_project_is_what_some_models_need_with_its_tests(compiled: C
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the engines for which dbt compiled."""
-    found: list[str] = []
+    engines: list[str] = []
     compile_project: Callable[..., Any] = compilation.compile_project
 
     def counted(project: Path, engine: Any) -> Any:
-        found.append(engine)
+        engines.append(engine)
         return compile_project(project, engine)
 
     monkeypatch.setattr(compilation, "compile_project", counted)
-    return found
+    return engines
 
 
 def test_dbt_compiles_again_when_the_project_changed(tmp_path: Path, project: Path, compilations: list[str]) -> None:

@@ -99,8 +99,8 @@ def assert_same_objects(bucket: Bucket, undisturbed: Lake, cache: Path) -> None:
     assert compare_relations(lake_relations(undisturbed, lake)).differences == []
     assert lake.leftovers() == []
     named = sorted(lake.place_of(file) for commit in lake.live() for file in commit.files)
-    found = sorted(name for each in TABLES for name in lake.storage.names(f"data/{each}"))
-    assert found == named
+    stored = sorted(name for each in TABLES for name in lake.storage.names(f"data/{each}"))
+    assert stored == named
 
 
 def test_an_ingest_into_a_store_that_refuses_requests_has_every_row_once(

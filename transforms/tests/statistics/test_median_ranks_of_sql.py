@@ -47,8 +47,8 @@ def test_ranks_of_a_percentile_enclose_it_wherever_there_are_enough_values(repos
         rows = connection.execute(
             f"select n, {lower}, {upper} from range(1, {LARGEST}) as numbers(n) order by n"
         ).fetchall()
-    found = np.array([row for row in rows if row[1] >= 1 and row[2] <= row[0]])
-    n, first, last = found.T
+    enclosing = np.array([row for row in rows if row[1] >= 1 and row[2] <= row[0]])
+    n, first, last = enclosing.T
     share = percentile / 100
     held = scipy.stats.binom.cdf(last - 1, n, share) - scipy.stats.binom.cdf(first - 1, n, share)
     assert held.min() >= 0.95

@@ -242,17 +242,17 @@ def test_the_unit_changes_numbers_and_nothing_else() -> None:
 def test_intervals_contain_planted_effects_as_often_as_they_say() -> None:
     """600 intervals of differences and 200 of means, which are not independent within a study: bounds are wide."""
     random = np.random.default_rng(17)
-    studies, difference_hits, mean_hits, asked = 200, 0, 0, 0
+    studies, difference_hits, mean_hits, intervals = 200, 0, 0, 0
     for _ in range(studies):
         design, values, truth = drawn(random, 5, 3.0, 2.0)
         fit = fit_mixed(design, values)
         for one in itertools.islice(contrasts(design), 0, 9, 3):
             estimate = fit.estimate(one.weights)
             difference_hits += estimate.lower <= one.weights @ truth <= estimate.upper
-            asked += 1
+            intervals += 1
         estimate = fit.estimate(np.eye(12)[4])
         mean_hits += estimate.lower <= truth[4] <= estimate.upper
-    assert 0.92 <= difference_hits / asked <= 0.98
+    assert 0.92 <= difference_hits / intervals <= 0.98
     assert 0.90 <= mean_hits / studies <= 0.99
 
 
@@ -275,10 +275,10 @@ def test_weights_average_over_what_is_not_named() -> None:
     assert (
         cell_weights(design, {"queue": "CoDel", "rate": "1 Mbit/s"}).tolist() == [0, 0, 0, 0, 0.5, 0, 0.5, 0] + [0] * 4
     )
-    found = list(contrasts(design))
-    assert found[0].at == {"control": AVERAGED, "rate": AVERAGED}
+    all_contrasts = list(contrasts(design))
+    assert all_contrasts[0].at == {"control": AVERAGED, "rate": AVERAGED}
     # Two queues against the first and one of each other factor, averaged and at each combination of the others.
-    assert len(found) == 2 * (1 + 4) + (1 + 6) + (1 + 6)
+    assert len(all_contrasts) == 2 * (1 + 4) + (1 + 6) + (1 + 6)
 
 
 @pytest.mark.parametrize(

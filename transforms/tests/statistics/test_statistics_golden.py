@@ -45,8 +45,8 @@ def bounds(estimate: Estimate) -> list[float]:
 
 
 def test_mean_t() -> None:
-    expected, found = GOLDEN["mean_t"], mean(INPUT["x"])
-    assert [found.value, *bounds(found)] == close([expected["estimate"], expected["lower"], expected["upper"]])
+    expected, estimate = GOLDEN["mean_t"], mean(INPUT["x"])
+    assert [estimate.value, *bounds(estimate)] == close([expected["estimate"], expected["lower"], expected["upper"]])
 
 
 def test_ranks_of_the_exact_quantile_interval() -> None:
@@ -76,8 +76,8 @@ def test_rate_ratio() -> None:
 
 
 def test_pearson() -> None:
-    expected, found = GOLDEN["pearson"], pearson(INPUT["eruptions"], INPUT["waiting"])
-    assert [found.value, *bounds(found)] == close([expected["estimate"], expected["lower"], expected["upper"]])
+    expected, estimate = GOLDEN["pearson"], pearson(INPUT["eruptions"], INPUT["waiting"])
+    assert [estimate.value, *bounds(estimate)] == close([expected["estimate"], expected["lower"], expected["upper"]])
 
 
 def test_spearman_with_ties() -> None:
@@ -88,9 +88,9 @@ def test_spearman_with_ties() -> None:
 
 
 def test_cluster_mean() -> None:
-    expected, found = GOLDEN["cluster_mean"], cluster_mean(INPUT["ozone"], INPUT["month"], "month")
-    assert [found.value, *bounds(found)] == close([expected["estimate"], expected["lower"], expected["upper"]])
-    assert found.n == (5,)
+    expected, estimate = GOLDEN["cluster_mean"], cluster_mean(INPUT["ozone"], INPUT["month"], "month")
+    assert [estimate.value, *bounds(estimate)] == close([expected["estimate"], expected["lower"], expected["upper"]])
+    assert estimate.n == (5,)
 
 
 def test_cluster_bootstrap() -> None:
@@ -109,8 +109,8 @@ def test_null_distributions_of_ranks() -> None:
 
 
 def test_hodges_lehmann_and_mann_whitney() -> None:
-    expected, found = GOLDEN["hodges_lehmann"], hodges_lehmann(INPUT["x"], INPUT["y"])
-    assert [found.value, *bounds(found)] == close([expected["estimate"], expected["lower"], expected["upper"]])
+    expected, estimate = GOLDEN["hodges_lehmann"], hodges_lehmann(INPUT["x"], INPUT["y"])
+    assert [estimate.value, *bounds(estimate)] == close([expected["estimate"], expected["lower"], expected["upper"]])
     exact = mann_whitney(INPUT["x"], INPUT["y"])
     assert [exact.statistic, exact.p_value] == close(GOLDEN["mann_whitney"])
     tied = mann_whitney(INPUT["pain_y"], INPUT["pain_n"])
@@ -126,8 +126,8 @@ def test_mann_whitney_is_that_of_scipy() -> None:
 
 
 def test_paired() -> None:
-    expected, found = GOLDEN["paired"], paired_hodges_lehmann(INPUT["before"], INPUT["after"])
-    assert [found.value, *bounds(found)] == close([expected["estimate"], expected["lower"], expected["upper"]])
+    expected, estimate = GOLDEN["paired"], paired_hodges_lehmann(INPUT["before"], INPUT["after"])
+    assert [estimate.value, *bounds(estimate)] == close([expected["estimate"], expected["lower"], expected["upper"]])
     exact = wilcoxon_signed_rank(INPUT["before"], INPUT["after"])
     assert [exact.statistic, exact.p_value] == close([expected["statistic"], expected["p"]])
     ties = GOLDEN["paired_ties"]
@@ -206,13 +206,13 @@ def test_dip() -> None:
 
 
 def test_mixture() -> None:
-    expected, found = GOLDEN["mixture"], mixture(INPUT["eruptions"])
-    assert isinstance(found, Mixture)
-    assert list(found.weights) == close(expected["weights"], 1e-3)
-    assert list(found.means) == close(expected["means"], 1e-3)
-    assert list(found.standard_deviations) == close(expected["sd"], 1e-3)
-    assert [found.bic_two, found.bic_one] == close([expected["bic_two"], expected["bic_one"]], 1e-6)
-    assert found.is_bimodal
+    expected, fitted = GOLDEN["mixture"], mixture(INPUT["eruptions"])
+    assert isinstance(fitted, Mixture)
+    assert list(fitted.weights) == close(expected["weights"], 1e-3)
+    assert list(fitted.means) == close(expected["means"], 1e-3)
+    assert list(fitted.standard_deviations) == close(expected["sd"], 1e-3)
+    assert [fitted.bic_two, fitted.bic_one] == close([expected["bic_two"], expected["bic_one"]], 1e-6)
+    assert fitted.is_bimodal
 
 
 def test_median_of_an_even_number_is_the_middle() -> None:

@@ -144,10 +144,10 @@ def test_two_sided_tests_do_not_know_which_is_the_baseline(
 @given(x=DISTINCT, y=DISTINCT)
 def test_shift_interval_and_test_agree(x: np.ndarray, y: np.ndarray) -> None:
     assume(np.unique(np.concatenate([x, y])).size == x.size + y.size)
-    found, test = hodges_lehmann(x, y), mann_whitney(x, y)
-    assert found.interval is not None
+    shift, test = hodges_lehmann(x, y), mann_whitney(x, y)
+    assert shift.interval is not None
     assert test.p_value is not None
-    assert (found.interval.lower <= 0 <= found.interval.upper) == (test.p_value > 0.05)
+    assert (shift.interval.lower <= 0 <= shift.interval.upper) == (test.p_value > 0.05)
 
 
 @FEW
@@ -156,12 +156,12 @@ def test_paired_interval_and_test_agree_and_swap(differences: np.ndarray) -> Non
     assume(np.unique(np.abs(differences)).size == differences.size)
     assume(np.all(differences != 0))
     zeros = np.zeros_like(differences)
-    found, test = paired_hodges_lehmann(differences, zeros), wilcoxon_signed_rank(differences, zeros)
-    assert found.interval is not None
+    shift, test = paired_hodges_lehmann(differences, zeros), wilcoxon_signed_rank(differences, zeros)
+    assert shift.interval is not None
     assert test.p_value is not None
-    assert (found.interval.lower <= 0 <= found.interval.upper) == (test.p_value > 0.05)
+    assert (shift.interval.lower <= 0 <= shift.interval.upper) == (test.p_value > 0.05)
     swapped = numbers(paired_hodges_lehmann(zeros, differences))
-    assert swapped == near([-found.value, -found.interval.upper, -found.interval.lower])
+    assert swapped == near([-shift.value, -shift.interval.upper, -shift.interval.lower])
 
 
 @FEW

@@ -17,8 +17,8 @@ INFRA = Path(__file__).resolve().parents[3] / "infra"
 def parsed(arguments: list[str], tmp_path: Path) -> dict[str, object]:
     """Return what ``sojourn watch`` understands of a command line, with a folder that exists for its own."""
     command = typer.main.get_command(application()).commands["watch"]  # type: ignore[attr-defined]
-    given = [str(tmp_path) if argument.startswith("/") else argument for argument in arguments]
-    return dict(command.make_context("watch", given).params)
+    in_folder = [str(tmp_path) if argument.startswith("/") else argument for argument in arguments]
+    return dict(command.make_context("watch", in_folder).params)
 
 
 def test_unit_of_systemd(tmp_path: Path) -> None:

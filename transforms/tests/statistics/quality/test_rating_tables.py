@@ -37,31 +37,31 @@ def opinions(
 @pytest.mark.parametrize("name", ["first", "second", "scale"])
 def test_summaries_are_those_of_r(name: str) -> None:
     expected = GOLDEN[name]
-    (found,) = rating_summaries(opinions("c", expected["values"])).to_pylist()
-    assert found["subjects"] == 10
+    (summary,) = rating_summaries(opinions("c", expected["values"])).to_pylist()
+    assert summary["subjects"] == 10
     for column, key in (
         ("rating_mean", "mean"), ("rating_deviation", "deviation"), ("rating_lower", "lower"),
         ("rating_upper", "upper"), ("shapiro_wilk_w", "w"),
     ):  # fmt: skip
-        assert found[column] == pytest.approx(expected[key], rel=1e-9), column
+        assert summary[column] == pytest.approx(expected[key], rel=1e-9), column
     # Royston's approximation of the p-value: R and SciPy hold its constants to six digits.
-    assert found["shapiro_wilk_p_value"] == pytest.approx(expected["p"], rel=1e-5)
+    assert summary["shapiro_wilk_p_value"] == pytest.approx(expected["p"], rel=1e-5)
 
 
 def test_a_contrast_reads_both_intervals_and_pairs_as_r_does() -> None:
     rows = [*opinions("tail-drop", GOLDEN["first"]["values"]), *opinions("fq_codel", GOLDEN["second"]["values"])]
-    (found,) = rating_contrasts(rows).to_pylist()
-    assert (found["baseline_condition"], found["condition"]) == ("fq_codel", "tail-drop")
+    (contrast,) = rating_contrasts(rows).to_pylist()
+    assert (contrast["baseline_condition"], contrast["condition"]) == ("fq_codel", "tail-drop")
     # The intervals of Student's sleep data overlap; the pairs differ all the same.
-    assert found["is_apart"] is False
-    assert found["verdict"] == "lower"
+    assert contrast["is_apart"] is False
+    assert contrast["verdict"] == "lower"
     expected = GOLDEN["paired"]
-    assert found["difference_mean"] == pytest.approx(-expected["mean"])
-    assert (found["difference_lower"], found["difference_upper"]) == (
+    assert contrast["difference_mean"] == pytest.approx(-expected["mean"])
+    assert (contrast["difference_lower"], contrast["difference_upper"]) == (
         pytest.approx(-expected["upper"]), pytest.approx(-expected["lower"]),
     )  # fmt: skip
-    assert found["p_value"] == pytest.approx(expected["p"])
-    assert (found["subjects"], found["family_tests"], found["p_corrected"]) == (10, 1, found["p_value"])
+    assert contrast["p_value"] == pytest.approx(expected["p"])
+    assert (contrast["subjects"], contrast["family_tests"], contrast["p_corrected"]) == (10, 1, contrast["p_value"])
 
 
 def test_three_conditions_are_three_contrasts_corrected_together() -> None:
@@ -107,10 +107,10 @@ def test_shares_of_yes_have_the_interval_of_r_and_undecided_people_are_apart() -
         {"study_id": "s", "question": "q", "condition": "c", "subject_number": i, "synthetic": True, "is_yes": answer}
         for i, answer in enumerate(answers)
     ]
-    (found,) = answer_shares(rows).to_pylist()
-    assert (found["yes_subjects"], found["no_subjects"], found["undecided_subjects"]) == (7, 3, 1)
-    assert found["yes_ratio"] == 0.7
-    assert (found["yes_lower_ratio"], found["yes_upper_ratio"]) == (
+    (shares,) = answer_shares(rows).to_pylist()
+    assert (shares["yes_subjects"], shares["no_subjects"], shares["undecided_subjects"]) == (7, 3, 1)
+    assert shares["yes_ratio"] == 0.7
+    assert (shares["yes_lower_ratio"], shares["yes_upper_ratio"]) == (
         pytest.approx(GOLDEN["yes"]["lower"]), pytest.approx(GOLDEN["yes"]["upper"]),
     )  # fmt: skip
     (nobody,) = answer_shares([row | {"is_yes": None} for row in rows]).to_pylist()

@@ -71,24 +71,24 @@ def test_parameters_of_a_call_are_those_of_g711(
     repository: Path, model: str, robustness: float, adaptation: float
 ) -> None:
     """G.113 Appendix I: Ie 0, Bpl 4.3 without and 25.1 with concealment. Buffer and ten seconds are ours."""
-    found = {
+    parameters = {
         row["parameter"]: float(row["parameter_value"])
         for row in seed(repository, "qoe_model_parameter")
         if row["qoe_model_id"] == model
     }
-    assert found == {
+    assert parameters == {
         "equipment": 0, "robustness": robustness, "buffer": 60, "adaptation": adaptation,
         "interval": 10_000,
     }  # fmt: skip
-    assert inspect.signature(playout.playout).parameters["buffer_ms"].default == found["buffer"]
+    assert inspect.signature(playout.playout).parameters["buffer_ms"].default == parameters["buffer"]
 
 
 def test_frames_of_a_call_are_its_last_ten_by_brisque_and_all_by_the_others(repository: Path) -> None:
-    found = {
+    frames = {
         row["qoe_metric"]: (row["reduction_id"], float(row["last_frames"] or math.inf))
         for row in seed(repository, "qoe_reduction")
     }
-    assert found == {
+    assert frames == {
         "brisque": ("mean-of-last-ten-frames", 10), "ssim": ("mean-over-frames", math.inf),
         "psnr_db": ("mean-over-frames", math.inf), "vmaf": ("mean-over-frames", math.inf),
     }  # fmt: skip

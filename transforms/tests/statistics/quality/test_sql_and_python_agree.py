@@ -112,18 +112,18 @@ def test_classes_in_the_seed_are_those_of_python(repository: Path) -> None:
 def test_delay_classes_in_the_seed_are_those_of_python(repository: Path) -> None:
     with (repository / "models" / "seeds" / "delay_class.csv").open(encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
-    found = tuple((row["delay_class"], float(row["at_most_ms"])) for row in rows if row["at_most_ms"])
-    assert found == delay.G114_CLASSES
+    classes = tuple((row["delay_class"], float(row["at_most_ms"])) for row in rows if row["at_most_ms"])
+    assert classes == delay.G114_CLASSES
 
 
 def test_web_parameters_in_the_seed_are_those_of_python(repository: Path) -> None:
-    found = {
+    parameters = {
         (row["qoe_model_id"], row["parameter"]): float(row["parameter_value"])
         for row in seed(repository, "qoe_model_parameter")
     }
-    assert found["g1030-one-page-access", "least"] == web.ACCESS_LEAST_MS
-    assert found["g1030-one-page-backbone", "least"] == web.BACKBONE_LEAST_MS
-    assert {found[model, "worst"] for model, name in found if name == "worst"} == {web.WORST_MS}
+    assert parameters["g1030-one-page-access", "least"] == web.ACCESS_LEAST_MS
+    assert parameters["g1030-one-page-backbone", "least"] == web.BACKBONE_LEAST_MS
+    assert {parameters[model, "worst"] for model, name in parameters if name == "worst"} == {web.WORST_MS}
 
 
 def lightness(colour: str) -> float:

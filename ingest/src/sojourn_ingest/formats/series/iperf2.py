@@ -132,18 +132,18 @@ class Iperf2(Format):
         transfers = _transfers(source)
         offset = 0
         try:
-            for found, line, size in _lines(source):
-                if found is None:
+            for reported, line, size in _lines(source):
+                if reported is None:
                     if line.strip() and not HEADER.match(line):
                         reading.refuse("not a line of a report")
                         message = f"iperf2 report: line at byte {offset} is not one; it was left out"
                         reading.fault = reading.fault or InputError("corrupt_record", message, offset)
-                elif found.key not in transfers:
+                elif reported.key not in transfers:
                     reading.refuse("more_transfers_than_are_told_apart")
                 else:
                     reading.records_read += 1
-                    transfer = transfers[found.key]
-                    for kind, sample in _values(found, transfer, reading):
+                    transfer = transfers[reported.key]
+                    for kind, sample in _values(reported, transfer, reading):
                         key = (kind.name, kind.metric, kind.sample_basis)
                         if key not in transfer.numbers:
                             transfer.numbers[key] = rows.begin(kind)
@@ -205,21 +205,21 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     # How much later than the first line says a transfer began, as a second test on the same ports does.
     latest_s = 0.0
     try:
-        for found, _, _ in _lines(source):
-            if found is None or (found.key not in transfers and len(transfers) >= MOST_TRANSFERS):
+        for reported, _, _ in _lines(source):
+            if reported is None or (reported.key not in transfers and len(transfers) >= MOST_TRANSFERS):
                 continue
-            if found.key not in transfers:
-                name = "sum" if found.transfer == SUM else f"transfer {found.transfer}"
+            if reported.key not in transfers:
+                name = "sum" if reported.transfer == SUM else f"transfer {reported.transfer}"
                 # Several clients of a server may have the same id.
                 name = name if name not in names else f"{name} of {len(transfers) + 1}"
                 names.add(name)
-                transfers[found.key] = _Transfer(name, found.ends)
-            transfer = transfers[found.key]
-            transfer.is_udp |= found.udp is not None
-            transfer.length_s = max(transfer.length_s, found.end_s)
-            if found.began_s is not None:
-                transfer.began_s = min(found.began_s, transfer.began_s or found.began_s)
-                latest_s = max(latest_s, found.began_s - transfer.began_s)
+                transfers[reported.key] = _Transfer(name, reported.ends)
+            transfer = transfers[reported.key]
+            transfer.is_udp |= reported.udp is not None
+            transfer.length_s = max(transfer.length_s, reported.end_s)
+            if reported.began_s is not None:
+                transfer.began_s = min(reported.began_s, transfer.began_s or reported.began_s)
+                latest_s = max(latest_s, reported.began_s - transfer.began_s)
     except InputError as error:
         # What came before the damage is read, and the reading of the lines says of it.
         logger.debug("transfers are known up to the damage: %s", error.reason)
@@ -236,17 +236,17 @@ def _transfers(source: Source) -> dict[tuple[int, frozenset[bytes]], _Transfer]:
     return transfers
 
 
-def _ends(found: re.Match[bytes]) -> tuple[bytes, bytes]:
-    return found["source"], found["destination"]
+def _ends(match: re.Match[bytes]) -> tuple[bytes, bytes]:
+    return match["source"], match["destination"]
 
 
-def _began_s(found: re.Match[bytes], end_s: float) -> float | None:
+def _began_s(match: re.Match[bytes], end_s: float) -> float | None:
     """Return when a transfer began: a line is written at the end of its interval.
 
     iperf 2.1 dates the final report of what it received 1970.
     """
     try:
-        written = datetime.strptime(found["time"].decode(), "%Y%m%d%H%M%S")
+        written = datetime.strptime(match["time"].decode(), "%Y%m%d%H%M%S")
     except ValueError:
         return None
     written_s = (written - datetime(1970, 1, 1)).total_seconds()
@@ -255,29 +255,29 @@ def _began_s(found: re.Match[bytes], end_s: float) -> float | None:
 
 def _unnamed(line: bytes) -> _Line | None:
     """Return a line of a report without a header; None for any other."""
-    found = LINE.match(line)
-    if found is None:
+    match = LINE.match(line)
+    if match is None:
         return None
     udp = None
-    if found["jitter"] is not None:
-        udp = (float(found["jitter"]), int(found["lost"]), int(found["packets"]))
-    end_s = float(found["end"])
+    if match["jitter"] is not None:
+        udp = (float(match["jitter"]), int(match["lost"]), int(match["packets"]))
+    end_s = float(match["end"])
     return _Line(
-        int(found["id"]),
-        float(found["start"]),
+        int(match["id"]),
+        float(match["start"]),
         end_s,
-        int(found["bps"]),
+        int(match["bps"]),
         udp,
-        ends=_ends(found),
-        began_s=_began_s(found, end_s),
+        ends=_ends(match),
+        began_s=_began_s(match, end_s),
     )
 
 
 def _named(line: bytes, columns: list[bytes]) -> _Line | None:
     """Return a line of a report whose header names its columns; None for any other."""
     values = line.strip().split(b",")
-    found = NAMED_LINE.match(line)
-    if found is None or len(values) != len(columns):
+    match = NAMED_LINE.match(line)
+    if match is None or len(values) != len(columns):
         return None
     row = dict(zip(columns, values, strict=True))
     udp = None
@@ -298,8 +298,8 @@ def _named(line: bytes, columns: list[bytes]) -> _Line | None:
         int(row[b"speed"]),
         udp,
         tuple(more),
-        _ends(found),
-        _began_s(found, end_s),
+        _ends(match),
+        _began_s(match, end_s),
     )
 
 
@@ -308,23 +308,23 @@ def _number(text: bytes | None) -> float | None:
     return number(float(text)) if text is not None and NUMBER.match(text) else None
 
 
-def _values(found: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[SeriesKind, Sample]]:
+def _values(reported: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[SeriesKind, Sample]]:
     """Return the values of one line."""
-    start_s, end_s = found.start_s, found.end_s
+    start_s, end_s = reported.start_s, reported.end_s
     if end_s <= start_s:
         reading.refuse("interval_without_length")
         return []
     # What the receiver reports to the sender is of the whole transfer, and so is the last line of a transfer: it begins
     # again at 0.
-    is_reported = found.ends != transfer.ends
+    is_reported = reported.ends != transfer.ends
     is_total = is_reported or start_s < transfer.last_s
     transfer.last_s = max(transfer.last_s, end_s)
     name = f"{transfer.name} receiver" if is_reported else transfer.name
     role = "app" if transfer.is_udp else "tcp"
-    flow = None if found.transfer == SUM else transfer.name
-    values: list[tuple[str, str, float | None]] = [("rate_bps", "intervals", number(found.rate_bps))]
-    if found.udp is not None:
-        jitter_ms, lost, packets = found.udp
+    flow = None if reported.transfer == SUM else transfer.name
+    values: list[tuple[str, str, float | None]] = [("rate_bps", "intervals", number(reported.rate_bps))]
+    if reported.udp is not None:
+        jitter_ms, lost, packets = reported.udp
         # A sender knows neither, and writes 0 for both. No receiver of several packets has a jitter of 0.
         if jitter_ms != 0 or lost != 0:
             values.append(("jitter_ms", "polls", jitter_ms))
@@ -334,7 +334,7 @@ def _values(found: _Line, transfer: _Transfer, reading: Reading) -> list[tuple[S
                 values.append(("lost_packets", "intervals", float(lost)))
         if packets != UNKNOWN:
             values.append(("sent_packets", "intervals", number(packets)))
-    values += found.more
+    values += reported.more
     rows = []
     for metric, basis, value in values:
         if value is not None and not (is_total and metric == "cwnd_packets"):

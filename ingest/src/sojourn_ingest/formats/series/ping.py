@@ -188,19 +188,19 @@ class Fping(_PingText):
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""
-        found = FPING.match(line)
+        match = FPING.match(line)
         if FPING_DUPLICATE.match(line):
             series.reading.refuse("duplicate_reply")
-        elif found is None or len(FPING_PROBE.findall(line)) > 1:
+        elif match is None or len(FPING_PROBE.findall(line)) > 1:
             if line.strip() and FPING_REMARK.search(line) is None:
                 series.reading.refuse(NOT_UNDERSTOOD)
-        elif (probe := series.of_target(found["target"])) is None:
+        elif (probe := series.of_target(match["target"])) is None:
             series.reading.refuse("more_targets_than_are_told_apart")
         else:
-            time_s = series.time_s(None if found["time"] is None else number_of(found["time"]))
-            rtt_ms = None if found["lost"] else number_of(found["rtt"])
+            time_s = series.time_s(None if match["time"] is None else number_of(match["time"]))
+            rtt_ms = None if match["lost"] else number_of(match["rtt"])
             series.reading.records_read += 1
-            if not found["lost"] and rtt_ms is None:
+            if not match["lost"] and rtt_ms is None:
                 series.reading.refuse(WITHOUT_TIME)
             else:
                 yield from series.add(probe, rtt_ms, time_s)
@@ -326,8 +326,8 @@ class _Series:
             probe.replies += max(0, gap - 1)
         elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
-                known = time_s is not None and probe.last_time_s is not None
-                between = probe.last_time_s + (time_s - probe.last_time_s) * place / gap if known else None  # type: ignore[operator]
+                has_times = time_s is not None and probe.last_time_s is not None
+                between = probe.last_time_s + (time_s - probe.last_time_s) * place / gap if has_times else None  # type: ignore[operator]
                 probe.waiting[last + place] = between
         while len(probe.waiting) > MOST_WAITING:
             oldest = next(iter(probe.waiting))

@@ -117,10 +117,10 @@ def ping_line(line: bytes) -> PingLine:
     # Each answer has its size with the same word behind it.
     nameless = max(0, line.count(beginning["word"]) - len(numbers)) if beginning["word"] is not None else 0
     is_whole = len(numbers) == 1 and not nameless
-    for place, found in enumerate(numbers):
-        rest = line[found.end() : numbers[place + 1].start() if place + 1 < len(numbers) else None]
+    for place, match in enumerate(numbers):
+        rest = line[match.end() : numbers[place + 1].start() if place + 1 < len(numbers) else None]
         time = _TIME.match(rest)
-        replies.append(Reply(int(found["seq"]), None if time is None else _rtt_ms(time), b"DUP!" in rest))
+        replies.append(Reply(int(match["seq"]), None if time is None else _rtt_ms(time), b"DUP!" in rest))
         is_whole = is_whole and time is not None and _MARKS.match(rest[time.end() :]) is not None
     return PingLine(stamp_s, tuple(replies), nameless=nameless, is_whole=is_whole)
 
@@ -134,10 +134,10 @@ def summary(line: bytes) -> Summary | None:
         if smallest is None or mean is None or largest is None:
             return None
         return Summary(rtts_ms=(smallest, mean, largest))
-    found = _SENT.match(line)
-    if found is None:
+    match = _SENT.match(line)
+    if match is None:
         return None
-    sent, received, lost = int(found["sent"]), int(found["received"]), number_of(found["lost"])
+    sent, received, lost = int(match["sent"]), int(match["received"]), number_of(match["lost"])
     if lost is None or received > sent or abs(100 * (sent - received) - lost * sent) > _ROUNDED_PERCENT * sent:
         return None
     return Summary(sent, received)

@@ -244,7 +244,7 @@ class SpeedTest(ConnectionFormat):
             text = up_to_largest(handle, what)
         is_list = source.json is not None and isinstance(source.json.value, list)
         documents = _list(text, what, reading) if is_list else [_object(text, tool, what, reading)]
-        rows, connections, found = SeriesRows(reading), ConnectionRows(context, reading), 0
+        rows, connections, connection_count = SeriesRows(reading), ConnectionRows(context, reading), 0
         for place, document in enumerate(documents):
             if document.get("error_code"):
                 # networkQuality then states a rate of 0, which nothing measured.
@@ -263,9 +263,9 @@ class SpeedTest(ConnectionFormat):
                     yield from rows.add(rows.begin(kind), samples)
         yield from rows.finish()
         for document in documents:
-            for one in connections_of(tool.name, document, _start_ns(document), found):
+            for one in connections_of(tool.name, document, _start_ns(document), connection_count):
                 yield TABLE, connections.complete(one)
-                found += 1
+                connection_count += 1
         start_ns = _start_ns(documents[0])
         setting = setting_of("", source.plain_name)
         yield from run_rows(ToolRun(tool.measurement, tool.name, setting, start_ns=start_ns), source, context)
@@ -284,14 +284,14 @@ def _tool_of(source: Source) -> Tool | None:
         return None
     if not is_list and _is_of_ookla(first) and first["type"] in OOKLA_PROGRESS:
         return OOKLA
-    found = (
+    tools = (
         tool
         for tool in TOOLS
         if (tool.is_list or not is_list)
         and all(any(re.fullmatch(key, name) for name in first) for key in tool.keys)
         and (tool is not OOKLA or first["type"] == "result")
     )
-    return next(found, None)
+    return next(tools, None)
 
 
 def _is_of_ookla(line: Any) -> bool:
@@ -350,14 +350,14 @@ def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iter
         return
     listed = value if stated.basis == "samples" and isinstance(value, list) else [value]
     for one in listed:
-        found = number(one)
-        found = None if found is None else number(found * stated.factor)
+        scaled = number(one)
+        scaled = None if scaled is None else number(scaled * stated.factor)
         largest = LARGEST_OF_UNIT.get(stated.unit or "")
-        if found is None:
+        if scaled is None:
             reading.refuse(f"{'.'.join(stated.path)}: not a number")
-        elif largest is not None and not 0 <= found <= largest:
+        elif largest is not None and not 0 <= scaled <= largest:
             reading.refuse(f"{'.'.join(stated.path)}: not a share")
-        elif stated.basis == "samples" and found == 0:
+        elif stated.basis == "samples" and scaled == 0:
             reading.refuse(f"{'.'.join(stated.path)}: what the tool writes for a failure")
         else:
-            yield Sample(found)
+            yield Sample(scaled)

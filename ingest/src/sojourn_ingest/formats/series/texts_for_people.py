@@ -82,8 +82,8 @@ def what_people_wrote(source: Source) -> str | None:
     first = source.json.value if source.json is not None else None
     first = first[0] if isinstance(first, list) and first else first
     if isinstance(first, dict):
-        known = next((text for keys, text in DOCUMENTS if keys <= first.keys()), None)
-        if known is not None:
-            return known
+        advice = next((text for keys, text in DOCUMENTS if keys <= first.keys()), None)
+        if advice is not None:
+            return advice
     start = source.head[:LONGEST_START_BYTES]
     return next((text for pattern, text in TEXTS if pattern.search(start)), None)
