@@ -80,21 +80,21 @@ class Statistic:
     replicable: Replicable | None = None
 
 
-def _quantile_points(histograms: HistogramSet, groups: Groups, asked: Arguments) -> tuple[Points, Totals]:
-    bins, totals = histograms.quantile_bins(groups, asked.quantiles)
+def _quantile_points(histograms: HistogramSet, groups: Groups, arguments: Arguments) -> tuple[Points, Totals]:
+    bins, totals = histograms.quantile_bins(groups, arguments.quantiles)
     chosen = bins.ravel()
     # There are far fewer bins than points of many groups: each is worked out once.
     every_bin = np.arange(int(chosen.max(initial=-1)) + 1)
     return {
-        "quantile_ratio": np.tile(np.array(asked.quantiles, dtype=np.float64), len(groups)),
+        "quantile_ratio": np.tile(np.array(arguments.quantiles, dtype=np.float64), len(groups)),
         "value_ms": (log_linear.representative_us(every_bin) / 1000)[chosen],
         "value_bin_lower_ms": (log_linear.bin_lower_us(every_bin) / 1000)[chosen],
         "value_bin_upper_ms": ((log_linear.bin_upper_us(every_bin) - 1) / 1000)[chosen],
     }, totals
 
 
-def _threshold_points(histograms: HistogramSet, groups: Groups, asked: Arguments) -> tuple[Points, Totals]:
-    thresholds = np.array(asked.thresholds_us, dtype=np.int64)
+def _threshold_points(histograms: HistogramSet, groups: Groups, arguments: Arguments) -> tuple[Points, Totals]:
+    thresholds = np.array(arguments.thresholds_us, dtype=np.int64)
     share, totals = histograms.share_above(groups, thresholds)
     return {
         "threshold_ms": np.tile(thresholds / 1000, len(groups)),
@@ -104,10 +104,10 @@ def _threshold_points(histograms: HistogramSet, groups: Groups, asked: Arguments
     }, totals
 
 
-def _bounded_quantiles(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]:
+def _bounded_quantiles(bins: Bins, arguments: Arguments, unit: str) -> list[Bounded]:
     total = int(bins[1].sum())
     bounded = []
-    for quantile in asked.quantiles:
+    for quantile in arguments.quantiles:
         if quantile in (0, 1):
             value = float(log_linear.quantile(*bins, [quantile])[0]) / 1000
             bounded.append(Bounded(total, value, None, None, "no interval encloses the smallest or the largest value"))
@@ -119,8 +119,8 @@ def _bounded_quantiles(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]
     return bounded
 
 
-def _bounded_shares(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]:
-    share = log_linear.share_above(*bins, np.array(asked.thresholds_us, dtype=np.int64))
+def _bounded_shares(bins: Bins, arguments: Arguments, unit: str) -> list[Bounded]:
+    share = log_linear.share_above(*bins, np.array(arguments.thresholds_us, dtype=np.int64))
     total = int(bins[1].sum())
     bounded = []
     for value, fewest, most in zip(share.estimate, share.lower, share.upper, strict=True):
@@ -133,8 +133,8 @@ def _bounded_shares(bins: Bins, asked: Arguments, unit: str) -> list[Bounded]:
     return bounded
 
 
-def _cdf_points(bins: Bins, asked: Arguments) -> Points:
-    _, upper, counts = log_linear.coarsen(*bins, asked.bins_per_octave)
+def _cdf_points(bins: Bins, arguments: Arguments) -> Points:
+    _, upper, counts = log_linear.coarsen(*bins, arguments.bins_per_octave)
     return {
         "value_ms": (upper - 1) / 1000,
         "count": counts,
@@ -142,8 +142,8 @@ def _cdf_points(bins: Bins, asked: Arguments) -> Points:
     }
 
 
-def _pdf_points(bins: Bins, asked: Arguments) -> Points:
-    lower, upper, counts = log_linear.coarsen(*bins, asked.bins_per_octave)
+def _pdf_points(bins: Bins, arguments: Arguments) -> Points:
+    lower, upper, counts = log_linear.coarsen(*bins, arguments.bins_per_octave)
     return {
         "value_bin_lower_ms": lower / 1000,
         "value_bin_upper_ms": upper / 1000,
@@ -159,7 +159,7 @@ STATISTICS = {
         Statistic(
             "quantiles",
             parameters=("quantiles",),
-            points=lambda asked: len(asked.quantiles),
+            points=lambda arguments: len(arguments.quantiles),
             of_all=_quantile_points,
             replicable=Replicable("quantile_ratio", "value_ms", _bounded_quantiles),
         ),
@@ -169,7 +169,7 @@ STATISTICS = {
             "thresholds",
             parameters=("thresholds_ms",),
             needed=("thresholds_ms",),
-            points=lambda asked: len(asked.thresholds_us),
+            points=lambda arguments: len(arguments.thresholds_us),
             of_all=_threshold_points,
             replicable=Replicable("threshold_ms", "share_above_ratio", _bounded_shares),
         ),

@@ -47,7 +47,7 @@ class HostNames:
         Without ``names``, domain names stand, as in a citation.
         """
         for pattern in self._clients:
-            text = pattern.sub(lambda found: self._in_place_of(found[0], self._key_of_name(found[0])), text)
+            text = pattern.sub(lambda match: self._in_place_of(match[0], self._key_of_name(match[0])), text)
         return self._kept(text, names) if _MARK.search(text) else text
 
     def replaced_in(self, table: str, batch: pa.RecordBatch) -> pa.RecordBatch:

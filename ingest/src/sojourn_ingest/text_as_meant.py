@@ -81,27 +81,27 @@ def texts_as_written(text: str) -> list[TextAsMeant]:
 
 def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
     place = 0
-    for found in _ESCAPES.finditer(text):
-        yield from ((text[at], at, at + 1) for at in range(place, found.start()))
-        place = found.end()
-        if found["url"]:
-            yield from _unescaped_url(found)
+    for escape in _ESCAPES.finditer(text):
+        yield from ((text[at], at, at + 1) for at in range(place, escape.start()))
+        place = escape.end()
+        if escape["url"]:
+            yield from _unescaped_url(escape)
             continue
-        if named := found["name"] or (found["dot"] and "period") or (found["colon"] and "colon"):
+        if named := escape["name"] or (escape["dot"] and "period") or (escape["colon"] and "colon"):
             number = ord(_NAMED[named])
-        elif found["itself"]:
-            number = ord(found["itself"])
-        elif found["octal"]:
-            number = int(found["octal"], 8)
+        elif escape["itself"]:
+            number = ord(escape["itself"])
+        elif escape["octal"]:
+            number = int(escape["octal"], 8)
         else:
-            digits = found["hex"] or found["json"] or found["byte"]
-            number = int(found["decimal"]) if found["decimal"] else int(digits, 16)
-        yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *found.span()
+            digits = escape["hex"] or escape["json"] or escape["byte"]
+            number = int(escape["decimal"]) if escape["decimal"] else int(digits, 16)
+        yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *escape.span()
     yield from ((text[at], at, at + 1) for at in range(place, len(text)))
 
 
-def _unescaped_url(found: re.Match[str]) -> Iterator[tuple[str, int, int]]:
-    escapes = list(_ONE_OF_URL.finditer(found.string, *found.span()))
+def _unescaped_url(encoded: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    escapes = list(_ONE_OF_URL.finditer(encoded.string, *encoded.span()))
     values = bytes(int(escape[1], 16) for escape in escapes)
     place = 0
     # Surrogates stand for bytes that are no text.

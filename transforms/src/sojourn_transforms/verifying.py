@@ -153,11 +153,11 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
 
 
 def _say_plan(out: Console, plan: RepairPlan) -> None:
-    for line in plan.found.missing:
+    for line in plan.verification.missing:
         _say(out, line)
     for name, reason in plan.unreadable.items():
         _say(out, f"{name} cannot be read: {reason}")
-    for damage in plan.found.damages:
+    for damage in plan.verification.damages:
         _say(out, damage.text)
     for source in plan.sources:
         _say(out, f"{source.source_path} {STATES[source.state]}{_elsewhere(source)}")

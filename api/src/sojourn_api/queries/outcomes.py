@@ -44,19 +44,21 @@ def _is_unknown(network: object) -> bool:
     return not isinstance(network, int) or network <= 0
 
 
-def _grade(found: ReplicatedMedian) -> Row:
-    return {"bufferbloat_grade": bufferbloat_grade(found.median)}
+def _grade(estimate: ReplicatedMedian) -> Row:
+    return {"bufferbloat_grade": bufferbloat_grade(estimate.median)}
 
 
-def _of_rtt(found: ReplicatedMedian, statistic: object) -> Row:
+def _of_rtt(estimate: ReplicatedMedian, statistic: object) -> Row:
     """Return what an RTT tells: without load what the barometer can be, with load the round trips a minute."""
     idle = statistic == "minimum"
     rpm = [
         None if idle or value is None or value <= 0 else responsiveness_rpm(value)
-        for value in (found.median, found.upper, found.lower)
+        for value in (estimate.median, estimate.upper, estimate.lower)
     ]
-    lower, upper = iqb_bounds_by_latency(found.median) if idle else (None, None)
-    score = None if idle else quality_of_outcome({VIDEO_CALL_LATENCY.quantity: found.median}, [VIDEO_CALL_LATENCY])[0]
+    lower, upper = iqb_bounds_by_latency(estimate.median) if idle else (None, None)
+    score = (
+        None if idle else quality_of_outcome({VIDEO_CALL_LATENCY.quantity: estimate.median}, [VIDEO_CALL_LATENCY])[0]
+    )
     return {
         "responsiveness_rpm": rpm[0],
         "responsiveness_lower_rpm": rpm[1],
@@ -150,20 +152,20 @@ def fetch_outcomes(
     return result_table(table, names, rows, output), output
 
 
-def _row(request: OutcomeRequest, key: Row, percentile: int, found: ReplicatedMedian) -> Row:
+def _row(request: OutcomeRequest, key: Row, percentile: int, estimate: ReplicatedMedian) -> Row:
     quantity = request.replicated.metric.quantity
     return {
         **key,
         "percentile": percentile,
         "replication_unit": request.replication_unit,
-        "replicates": found.replicates,
-        f"{quantity}_ms": found.median,
-        f"{quantity}_lower_ms": found.lower,
-        f"{quantity}_upper_ms": found.upper,
-        **(_of_rtt(found, key.get("rtt_statistic")) if quantity == "rtt" else _grade(found)),
+        "replicates": estimate.replicates,
+        f"{quantity}_ms": estimate.median,
+        f"{quantity}_lower_ms": estimate.lower,
+        f"{quantity}_upper_ms": estimate.upper,
+        **(_of_rtt(estimate, key.get("rtt_statistic")) if quantity == "rtt" else _grade(estimate)),
         "aim_null_reason": _NO_AIM[_AIM_OF.get(request.replicated.metric.name, "connections")],
-        "level_ratio": None if found.lower is None else LEVEL,
-        "interval_null_reason": found.null_reason,
+        "level_ratio": None if estimate.lower is None else LEVEL,
+        "interval_null_reason": estimate.null_reason,
     }
 
 

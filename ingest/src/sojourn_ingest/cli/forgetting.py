@@ -64,21 +64,21 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     try:
         with lake.writing():
             _refuse_while_read(lake)
-            found = find(lake, host_keys)
+            forgettings = find(lake, host_keys)
             # The list first: even if a later step fails, the host does not come back.
             fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
-            rows = sum((one.rows for one in found), Counter[str]())
+            rows = sum((one.rows for one in forgettings), Counter[str]())
             add_to_list(
                 paths.forgotten, fingerprint=fingerprint, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows
             )
-            forget_in(lake, found)
+            forget_in(lake, forgettings)
             _refuse_what_is_left(lake)
             # Copies of remote files may hold the host too; they are fetched again when they are needed.
             shutil.rmtree(paths.lake_cache, ignore_errors=True)
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
-    _print(found, "gone")
+    _print(forgettings, "gone")
     typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
     typer.echo("run sojourn build: it makes the marts without it and removes older snapshots")
     typer.echo("publications and copies in other folders still have it: publish again, and remove the older ones")
@@ -96,10 +96,10 @@ def _refuse_what_is_left(lake: Lake) -> None:
         raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
 
 
-def _print(found: list[Forgetting], title: str) -> None:
+def _print(forgettings: list[Forgetting], title: str) -> None:
     rows: Counter[str] = Counter()
     sources: Counter[str] = Counter()
-    for one in found:
+    for one in forgettings:
         rows += one.rows
         sources.update(one.rows.keys())
     table = Table(title=title, title_justify="left")

@@ -88,8 +88,8 @@ class Registry:
                 queue_logs.append(parse_queue_log_description(path.read_bytes()))
                 continue
             if is_marked(head, CONNECTIONS):
-                known = KnownConnections.load(path)
-                connections[known.description.dataset] = known
+                data_set = KnownConnections.load(path)
+                connections[data_set.description.dataset] = data_set
                 continue
             # A description with the data has precedence over the bundled one of the same study.
             study = KnownStudy.load(path)
@@ -146,7 +146,7 @@ class Registry:
 
     def named(self, name: str | None) -> Format | None:
         """Return the format of a name, as commits have it; None if this ingest does not have it."""
-        return next((known for known in self.formats if known.name == name), None)
+        return next((one for one in self.formats if one.name == name), None)
 
     def recognise(self, source: Source) -> Format:
         """Return the format of a content.

@@ -100,8 +100,11 @@ class StoredCommits:
         for name in self._storage.names("packs"):
             if name.endswith(PACK_SUFFIX) and name not in self._skip:
                 try:
-                    known = self.packs.get(name) or self.replaced_packs.get(name)
-                    packs[name] = known or Pack.from_bytes(self._storage.read(name))
+                    packs[name] = (
+                        self.packs.get(name)
+                        or self.replaced_packs.get(name)
+                        or Pack.from_bytes(self._storage.read(name))
+                    )
                 except ValueError as error:
                     where = f"{self._storage.uri}/{name}"
                     raise LakeDamagedError(

@@ -151,10 +151,10 @@ def refuse_damage(lake: Lake, *, full: bool = False) -> None:
     if damage.missing:
         raise LakeDamagedError(f"{lake.storage.uri}: {damage.missing[0]}; run {repair_command(lake.storage.uri)}")
     if damage.damages:
-        raise LakeDamagedError(told(lake.storage, damage.damages))
+        raise LakeDamagedError(damage_message(lake.storage, damage.damages))
 
 
-def told(storage: Storage, damages: Sequence[Damage]) -> str:
+def damage_message(storage: Storage, damages: Sequence[Damage]) -> str:
     """Return one line for files that are damaged: the first of them, how many more, and the command."""
     more = f", and {len(damages) - 1:,} more files are damaged" if len(damages) > 1 else ""
     return f"{storage.uri}/{damages[0].text}{more}; run {repair_command(storage.uri)}"
@@ -232,4 +232,4 @@ def check_files(storage: Storage, files: Iterable[DataFile], sources: Mapping[st
         kind = _damage_of_local(storage, file)
         if kind is not None:
             damage = Damage(file, kind, tuple(sources.get(file.path, ())))
-            raise LakeDamagedError(told(storage, [damage]))
+            raise LakeDamagedError(damage_message(storage, [damage]))

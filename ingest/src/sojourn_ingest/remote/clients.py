@@ -72,7 +72,7 @@ def _said(error: BaseException) -> str:
 
 
 @contextmanager
-def told(uri: str) -> Iterator[None]:
+def store_errors(uri: str) -> Iterator[None]:
     """Turn failures of a client into those of files, where they concern one object, and else into StorageError.
 
     Raises

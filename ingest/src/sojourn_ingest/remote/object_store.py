@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from sojourn_ingest.remote.clients import object_store_at, told
+from sojourn_ingest.remote.clients import object_store_at, store_errors
 from sojourn_ingest.remote.path import RemotePath
 from sojourn_ingest.remote.searched import searched
 from sojourn_ingest.remote.store import Fetched, State
@@ -32,14 +32,14 @@ class ObjectSources:
         """Return the state of an object now."""
         import obstore
 
-        with told(str(path)):
+        with store_errors(str(path)):
             return _state(obstore.head(self._store, path.key))
 
     def below(self, path: RemotePath) -> Iterator[list[tuple[RemotePath, State]]]:
         """Yield the objects below a prefix, in the order of their keys."""
         import obstore
 
-        with told(str(path)):
+        with store_errors(str(path)):
             listing = obstore.list(
                 self._store, prefix=f"{path.key}/" if path.key else None, chunk_size=LISTED_AT_A_TIME
             )
@@ -50,7 +50,7 @@ class ObjectSources:
         """Yield the objects of one folder, from listings that leave out those below its folders."""
         import obstore
 
-        with told(str(path)):
+        with store_errors(str(path)):
             listed = obstore.list_with_delimiter(self._store, prefix=f"{path.key}/" if path.key else None)
         for item in listed["objects"]:
             entry = self._found(item)
@@ -71,17 +71,17 @@ class ObjectSources:
         """Return the content by one request, so that it is of one version; the client resumes it where it breaks."""
         import obstore
 
-        with told(str(path)):
+        with store_errors(str(path)):
             stored = obstore.get(self._store, path.key)
             return Fetched(_state(stored.meta), self._pieces(path, stored))
 
     def _pieces(self, path: RemotePath, stored: Any) -> Iterator[bytes]:
-        with told(str(path)):
+        with store_errors(str(path)):
             yield from map(bytes, stored.stream(min_chunk_size=BUFFER_BYTES))
 
     def open(self, path: RemotePath) -> BinaryIO:
         """Open an object as a file that can be searched."""
         import obstore
 
-        with told(str(path)):
+        with store_errors(str(path)):
             return searched(path, obstore.open_reader(self._store, path.key, buffer_size=BUFFER_BYTES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import BinaryIO, Protocol, cast
 
-from sojourn_ingest.remote.clients import told
+from sojourn_ingest.remote.clients import store_errors
 from sojourn_ingest.remote.path import RemotePath
 
 #: Fetched at a time.
@@ -37,12 +37,12 @@ class _Searched(io.RawIOBase):
         return int(self._file.tell())
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with told(str(self._path)):
+        with store_errors(str(self._path)):
             content = bytes(self._file.read(len(buffer)))  # type: ignore[call-overload]
         buffer[: len(content)] = content
         return len(content)
 
 
 def searched(path: RemotePath, file: _ClientFile) -> BinaryIO:
-    """Return a client's file as one that can be searched; its failures are those of :func:`clients.told`."""
+    """Return a client's file as one that can be searched; its failures are those of :func:`clients.store_errors`."""
     return cast(BinaryIO, io.BufferedReader(_Searched(path, file), BUFFER_BYTES))

@@ -24,7 +24,7 @@ class Fetched(NamedTuple):
 
 
 class RemoteStore(Protocol):
-    """One bucket. Every method raises what :func:`clients.told` does."""
+    """One bucket. Every method raises what :func:`clients.store_errors` does."""
 
     def state(self, path: RemotePath) -> State:
         """Return the state of an object now; raises FileNotFoundError."""

@@ -45,13 +45,13 @@ class RepairPlan:
     """What cannot be read in a lake, what is damaged, and what a repair would do about it."""
 
     unreadable: dict[str, str]
-    found: Verification
+    verification: Verification
     sources: tuple[DamagedSource, ...]
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is damaged."""
-        return not (self.unreadable or self.found.missing or self.found.damages or self.sources)
+        return not (self.unreadable or self.verification.missing or self.verification.damages or self.sources)
 
     @property
     def lost(self) -> tuple[DamagedSource, ...]:
@@ -156,7 +156,7 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
         If another process writes to the lake.
     """
     with storage.held():
-        is_broken = bool(plan.unreadable or plan.found.missing)
+        is_broken = bool(plan.unreadable or plan.verification.missing)
         # Another writer may have changed the lake since the plan was made.
         if is_broken and not give_up and not _all_can_be_ingested_again(Lake(storage, skip=plan.unreadable), plan):
             return

@@ -47,11 +47,11 @@ def share_matrix(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
     axes.set_facecolor(WITHOUT_RUNS)
     for line, incumbent in enumerate(incumbents):
         for place, competitor in enumerate(competitors):
-            found = cells.get((incumbent, competitor))
-            value = None if found is None else found["incumbent_share_median_ratio"]
-            label = "no runs" if found is None else "excluded" if value is None else f"{value:.2f}"
-            if found is not None and value is not None and found["runs"] is not None:
-                label += f"\nn = {found['runs']}"
+            row_of_pair = cells.get((incumbent, competitor))
+            value = None if row_of_pair is None else row_of_pair["incumbent_share_median_ratio"]
+            label = "no runs" if row_of_pair is None else "excluded" if value is None else f"{value:.2f}"
+            if row_of_pair is not None and value is not None and row_of_pair["runs"] is not None:
+                label += f"\nn = {row_of_pair['runs']}"
             axes.text(
                 place, line, label, ha="center", va="center", fontsize=7.5, color="0.35" if value is None else "k"
             )

@@ -66,13 +66,13 @@ def svg_of(drawing: Drawing, key: str, title: str) -> str:
     text = re.sub(r'(href="|url\()#', rf"\1#{key}-", text)
     text = re.sub(
         r"(?s)^<svg.*?viewBox=(\"[^\"]*\").*?>",
-        lambda found: f'<svg viewBox={found[1]} role="img" aria-label="{_attribute(title)}">',
+        lambda match: f'<svg viewBox={match[1]} role="img" aria-label="{_attribute(title)}">',
         text,
         count=1,
     )
-    text = _COLOUR.sub(lambda found: f"var(--{COLOURS[found[0]]})" if found[0] in COLOURS else found[0], text)
+    text = _COLOUR.sub(lambda match: f"var(--{COLOURS[match[0]]})" if match[0] in COLOURS else match[0], text)
     # Places only: the number beside a tick may need its digits.
-    text = _ATTRIBUTE.sub(lambda found: _LONG_NUMBER.sub(r"\1", found[0]), text)
+    text = _ATTRIBUTE.sub(lambda match: _LONG_NUMBER.sub(r"\1", match[0]), text)
     # The page says which letters; those here are of the machine that drew.
     text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)
     return re.sub(r"\n\s*", "\n", text).strip()

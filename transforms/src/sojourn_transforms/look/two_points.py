@@ -146,7 +146,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Found:
+class Pairing:
     """What came of the comparison: pairs, recordings that stay apart, and how many pairs were not compared."""
 
     pairs: list[PointPair]
@@ -154,11 +154,11 @@ class Found:
     not_compared: int
 
 
-def find_pairs(view: View) -> Found:
+def find_pairs(view: View) -> Pairing:
     """Return which recordings without a run saw the same packets."""
     recordings = loose_recordings(view)
     candidates = _candidates(view, recordings)
-    pairing = Found([], [], max(len(candidates) - MOST_COMPARED, 0))
+    pairing = Pairing([], [], max(len(candidates) - MOST_COMPARED, 0))
     for one, other in candidates[:MOST_COMPARED]:
         try:
             result = compared(one, other)

@@ -21,7 +21,7 @@ from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import check_place, has_display, write_page
 from sojourn_transforms.report.page import REPORT, page_of
-from sojourn_transforms.report.runs import Asked, opened_build, selected
+from sojourn_transforms.report.runs import ReportQuestion, opened_build, selected
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def run_report(options: ReportOptions) -> None:
     if out is not None:
         check_place(out, REPORT.generator)
     keep_pandas_out()
-    question = Asked(options.study, options.metric, options.role, options.basis, options.where, options.block)
+    question = ReportQuestion(options.study, options.metric, options.role, options.basis, options.where, options.block)
     with _progress() as said:
         try:
             said("read the build")

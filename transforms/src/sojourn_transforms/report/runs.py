@@ -47,7 +47,7 @@ class ReportError(OperatorError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportQuestion:
     """What a report is of; ``where`` has texts COLUMN=VALUE."""
 
     study: str
@@ -133,7 +133,7 @@ def _list(values: Sequence[Any]) -> str:
     return shown + (f" and {len(values) - _NAMED} more" if len(values) > _NAMED else "")
 
 
-def selected(build: Build, question: Asked) -> SelectedRuns:
+def selected(build: Build, question: ReportQuestion) -> SelectedRuns:
     """Return the runs that a report is of.
 
     Raises
@@ -236,7 +236,7 @@ def _stratum(
     return wanted
 
 
-def _chosen(rows: Sequence[Row], question: Asked) -> tuple[list[Row], list[str]]:
+def _chosen(rows: Sequence[Row], question: ReportQuestion) -> tuple[list[Row], list[str]]:
     """Return the runs that the model is of, and texts that say how many others there are and why they are not in it."""
     left: list[str] = []
 
@@ -289,7 +289,7 @@ def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _check_shared(rows: Sequence[Row], question: Asked) -> None:
+def _check_shared(rows: Sequence[Row], question: ReportQuestion) -> None:
     """Refuse runs that differ in a part of their configuration that the model does not have."""
     differing = {
         name: Counter(_text(row[name]) for row in rows)

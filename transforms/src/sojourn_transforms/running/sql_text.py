@@ -10,4 +10,4 @@ TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*(
 
 def without_comments(sql: str) -> str:
     """Return a statement without its comments; hints to Spark stay."""
-    return TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else found[0], sql)
+    return TOKEN.sub(lambda match: " " if match[0].startswith(("--", "/*")) else match[0], sql)

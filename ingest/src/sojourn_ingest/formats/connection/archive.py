@@ -215,8 +215,8 @@ class ConnectionArchive(ConnectionFormat):
         compression = "none"
         with open_plain(Source(archive.path, "none", b"", 0, stored)) as begun:
             magic = begun.read(MAGIC_BYTES)
-        for known, name in COMPRESSIONS.items():
-            if magic.startswith(known):
+        for first_bytes, name in COMPRESSIONS.items():
+            if magic.startswith(first_bytes):
                 compression = name
         if isinstance(stored, io.BytesIO):
             stored.seek(0)
@@ -243,14 +243,14 @@ class ConnectionArchive(ConnectionFormat):
             try:
                 with whole_characters():
                     is_measured = False
-                    for found in chosen.found(source, inner):
+                    for raw in chosen.raw_facts(source, inner):
                         is_measured = True
-                        if isinstance(found, tuple):
+                        if isinstance(raw, tuple):
                             # The rows of other tables are distinguished by their file, which an archive is not.
-                            name, batch = found
+                            name, batch = raw
                             reading.refuse(f"{name}: not read in an archive", batch.num_rows)
                         else:
-                            yield from rows.of_member(found)
+                            yield from rows.of_member(raw)
                     if not is_measured:
                         raise chosen.nothing_measured(inner)
             finally:

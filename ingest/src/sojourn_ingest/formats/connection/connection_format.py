@@ -89,20 +89,20 @@ def _array(values: list[object], kind: pa.DataType) -> pa.Array:
 
 
 #: What a source of connections holds: connections, and facts of other tables.
-Found = RawConnections | RawRows | tuple[str, pa.RecordBatch]
+RawFacts = RawConnections | RawRows | tuple[str, pa.RecordBatch]
 
 
 class MemberFormat(ConnectionFormat):
     """A format of which a source may be small, so that what many of them hold is completed together."""
 
     @abstractmethod
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield what one source holds; faults are as with :meth:`Format.read`."""
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the facts of one source; a row that cannot be one is refused with its reason."""
         rows = ConnectionRows(context, reading)
-        for raw in self.found(source, reading):
+        for raw in self.raw_facts(source, reading):
             yield raw if isinstance(raw, tuple) else (TABLE, rows.complete(raw))
 
 

@@ -21,9 +21,9 @@ from sojourn_ingest.formats.connection.connection_format import (
     TABLE,
     Basis,
     ConnectionRows,
-    Found,
     MemberFormat,
     RawConnections,
+    RawFacts,
     connection_numbers,
 )
 from sojourn_ingest.formats.connection.connection_mapping import ConnectionTableMapping, KnownConnections
@@ -50,15 +50,15 @@ BATCH_ROWS = 65_536
 class ConnectionTable(MemberFormat, SplittableFormat):
     """One kind of table of one described data set."""
 
-    def __init__(self, known: KnownConnections, mapping: ConnectionTableMapping) -> None:
-        self.known = known
+    def __init__(self, data_set: KnownConnections, mapping: ConnectionTableMapping) -> None:
+        self.data_set = data_set
         self.mapping = mapping
-        self.name = f"connection_table:{known.description.dataset}/{mapping.name}"
+        self.name = f"connection_table:{data_set.description.dataset}/{mapping.name}"
 
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"connection-table-3+{self.known.content_hash[:12]}"
+        return f"connection-table-3+{self.data_set.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the table's columns."""
@@ -78,7 +78,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
             self.mapping.delimiter,
         )
 
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield one row for each connection; a row whose values do not convert is refused with its reason."""
         return self._connections(source, None, reading)
 
@@ -105,11 +105,11 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
         """Yield the rows of one part."""
         rows = ConnectionRows(context, reading)
-        for found in self._connections(source, part, reading):
-            yield TABLE, rows.complete(found)
+        for connections in self._connections(source, part, reading):
+            yield TABLE, rows.complete(connections)
 
     def _connections(self, source: Source, part: FilePart | None, reading: Reading) -> Iterator[RawConnections]:
-        description = self.known.description
+        description = self.data_set.description
         basis = Basis(
             description.dataset, self.mapping.rtt_basis, self.mapping.sample_basis, synthetic=description.synthetic
         )
@@ -198,8 +198,8 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         keep = pa.repeat(pa.scalar(True), batch.num_rows)
         for name, mapping in self.mapping.fields.items():
             place = batch.schema.get_field_index(mapping.source)
-            found = batch.column(place) if place >= 0 else pa.nulls(batch.num_rows)
-            columns[name], failed = convert(name, mapping, found)
+            values = batch.column(place) if place >= 0 else pa.nulls(batch.num_rows)
+            columns[name], failed = convert(name, mapping, values)
             reading.refuse(f"{name}: not convertible", pc.sum(pc.and_(keep, failed)).as_py() or 0)
             keep = pc.and_(keep, pc.invert(failed))
         return columns, keep
@@ -261,6 +261,6 @@ def _json_lines(block: bytes, reading: Reading) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def connection_tables_of(known: list[KnownConnections]) -> list[ConnectionTable]:
+def connection_tables_of(data_sets: list[KnownConnections]) -> list[ConnectionTable]:
     """Return a format for each table of each described data set."""
-    return [ConnectionTable(one, mapping) for one in known for mapping in one.description.tables]
+    return [ConnectionTable(one, mapping) for one in data_sets for mapping in one.description.tables]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 
 from sojourn_ingest import _native
-from sojourn_ingest.formats.connection.connection_format import Basis, Found, MemberFormat, RawRows
+from sojourn_ingest.formats.connection.connection_format import Basis, MemberFormat, RawFacts, RawRows
 from sojourn_ingest.formats.content.json_document import parse_object, up_to_largest
 from sojourn_ingest.formats.content.plain_text import open_json
 from sojourn_ingest.formats.interface import InputError, Reading, Source
@@ -38,8 +38,8 @@ def _connections(source: Source, reading: Reading, version: int) -> list[dict[st
     if seen is None:
         parse_object(text, what)  # says where it is damaged
         # Some tools write NaN, and numbers that no double holds: such a value counts nothing.
-        known = json.loads(text, parse_float=_absent, parse_int=_whole, parse_constant=_absent)
-        seen = _native.ndt_connections(json.dumps(known).encode(), version)
+        document = json.loads(text, parse_float=_absent, parse_int=_whole, parse_constant=_absent)
+        seen = _native.ndt_connections(json.dumps(document).encode(), version)
     if seen is None:
         raise InputError("corrupt_record", f"{what}: holds half a character; copy the file again")
     directions, refused, rows = seen
@@ -62,7 +62,7 @@ class Ndt7(MemberFormat):
         directions = (source.object.get("Download"), source.object.get("Upload"))
         return not OF_SERVER.isdisjoint(source.object) and any(isinstance(one, dict) for one in directions)
 
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield one row for each direction; one without any measurement is refused."""
         rows = _connections(source, reading, 7)
         if rows:
@@ -82,7 +82,7 @@ class Ndt5(MemberFormat):
         """Return whether the document is of a server and has the control connection of NDT5."""
         return not OF_SERVER.isdisjoint(source.object) and isinstance(source.object.get("Control"), dict)
 
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield the row of the direction from the server; directions without an RTT are refused."""
         rows = _connections(source, reading, 5)
         if rows:

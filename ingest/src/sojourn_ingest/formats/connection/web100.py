@@ -16,9 +16,9 @@ import pyarrow.csv as pa_csv
 
 from sojourn_ingest.formats.connection.connection_format import (
     Basis,
-    Found,
     MemberFormat,
     RawConnections,
+    RawFacts,
     connection_numbers,
 )
 from sojourn_ingest.formats.content.csv_rows import csv_batches
@@ -46,7 +46,7 @@ class SideStream(MemberFormat):
         lines = head_lines(source, limit=1)
         return bool(lines) and lines[0].startswith(b"K: ") and b" CountRTT" in lines[0]
 
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield one row for each connection."""
         names = head_lines(source, limit=1)[0].decode("utf-8", errors="replace").split()
         missing = [name for name in USED if name not in names]

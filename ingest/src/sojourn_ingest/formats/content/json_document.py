@@ -93,7 +93,7 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
 
 def _with_json_constants(text: str) -> str:
     """Return a text with what C prints for no number, as iperf3 3.0 did, spelt as Python reads it."""
-    return _TEXT_OR_NONE.sub(lambda found: found[0] if found["none"] is None else "NaN", text)
+    return _TEXT_OR_NONE.sub(lambda match: match[0] if match["none"] is None else "NaN", text)
 
 
 def _goes_on(rest: str) -> bool:

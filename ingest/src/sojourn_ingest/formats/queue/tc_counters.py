@@ -208,11 +208,11 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
         "shaper_rate_bps": _shaper_rate(kind, options),
         "diffserv_mode": options.get("diffserv") if kind == "cake" and isinstance(options, dict) else None,
     }
-    found = Counters(row, out_of_range=out_of_range)
+    counters = Counters(row, out_of_range=out_of_range)
     if kind == "cake":
-        _tins(qdisc.get("tins"), found)
+        _tins(qdisc.get("tins"), counters)
     if kind == "dualpi2":
-        found.parts = [
+        counters.parts = [
             {"part_number": number, "part_name": name, "queue_delay_us": _count(values, delay)}
             | {"enqueued_packets": _count(values, packets)}
             for number, (name, delay, packets) in enumerate(DUAL_QUEUES)
@@ -222,8 +222,8 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
         taken |= _TAKEN_OF_KIND["codel"] | {"prob"}
     if is_class:
         taken |= CLASS_OPTIONS
-    found.unknown.update(f"{kind}.{key}" for key in values if key not in taken)
-    return found
+    counters.unknown.update(f"{kind}.{key}" for key in values if key not in taken)
+    return counters
 
 
 def _in_range(values: dict[str, Any], name: str, out_of_range: Counter[str]) -> dict[str, Any]:
@@ -244,25 +244,25 @@ def _of_codel(qdisc: dict[str, Any]) -> dict[str, Any]:
     return {"codel_dropping": dropping, "codel_drop_next_us": _signed(qdisc, "drop_next") if dropping else None}
 
 
-def _tins(tins: Any, found: Counters) -> None:
+def _tins(tins: Any, counters: Counters) -> None:
     if tins is None:
         return
     if not isinstance(tins, list) or not all(isinstance(tin, dict) for tin in tins):
         raise ValueError("tins is not a list of objects")
     names = TIN_NAMES.get(len(tins), ())
-    for number, tin in enumerate(_in_range(tin, "cake.tins", found.out_of_range) for tin in tins):
+    for number, tin in enumerate(_in_range(tin, "cake.tins", counters.out_of_range) for tin in tins):
         part: dict[str, Any] = {column: _count(tin, key) for column, key in TIN.items()}
         part |= {
             "part_number": number,
             "part_name": names[number] if names else f"tin_{number}",
             "threshold_rate_bps": _rate(tin, "threshold_rate"),
         }
-        found.parts.append(part)
-        found.unknown.update(f"cake.tins.{key}" for key in tin if key not in {*TIN.values(), "threshold_rate"})
-    marked = [part["ecn_marked_packets"] for part in found.parts]
+        counters.parts.append(part)
+        counters.unknown.update(f"cake.tins.{key}" for key in tin if key not in {*TIN.values(), "threshold_rate"})
+    marked = [part["ecn_marked_packets"] for part in counters.parts]
     if marked and None not in marked:
         # CAKE counts marks by tin only.
-        found.row["ecn_marked_packets"] = sum(marked)
+        counters.row["ecn_marked_packets"] = sum(marked)
 
 
 def _shaper_rate(kind: str, options: Any) -> int | None:

@@ -20,6 +20,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     Basis,
     ConnectionRows,
     Found,
+    RawFacts,
     MemberFormat,
     RawRows,
 )
@@ -56,7 +57,7 @@ class Flent(MemberFormat):
         metadata = source.object.get("metadata")
         return isinstance(metadata, dict) and not MARKS.isdisjoint(metadata)
 
-    def found(self, source: Source, reading: Reading) -> Iterator[Found]:
+    def raw_facts(self, source: Source, reading: Reading) -> Iterator[RawFacts]:
         """Yield what a member of an archive holds of connections and queues.
 
         A member is no run, since an archive is one source: its series are left out.
