@@ -31,7 +31,7 @@ from sojourn_ingest.cli import (
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms import maintenance  # noqa: F401
-from sojourn_transforms.catalogue import Mart, MartColumn
+from sojourn_transforms.mart import Mart, MartColumn
 from sojourn_transforms.publishing import publish_snapshot
 
 MART = Mart(

@@ -14,9 +14,9 @@ from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import damages, refuse_damage
-from sojourn_transforms.catalogue import Mart, MartColumn
 from sojourn_transforms.dbt.compilation import marts_in
 from sojourn_transforms.maintenance_cli import maintain
+from sojourn_transforms.mart import Mart, MartColumn
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
 from sojourn_transforms.publishing import SNAPSHOTS_KEPT, current_build, publish_snapshot, snapshots_before
 from sojourn_transforms.running.statements import ModelError

@@ -24,8 +24,8 @@ from sojourn_ingest.remote import RemotePath, as_path, copies
 from sojourn_ingest.schema import TABLES, table
 from sojourn_ingest.session import Attempt, IngestSession, files_below
 from sojourn_ingest.session.survey import survey
-from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparing_builds import Relation, compare_relations, lake_relations
+from sojourn_transforms.mart import MART_LAYER
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import lake_contents_of, run_statements

@@ -19,7 +19,7 @@ from sojourn_api.openapi import DocumentedApp, operation_id
 from sojourn_api.problems import ProblemError, problem_response
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
-from sojourn_api.routers import catalogue, comparisons, distributions, findings, metric_lists, outcomes, rows, service
+from sojourn_api.routers import comparisons, datasets, distributions, findings, metric_lists, outcomes, rows, service
 from sojourn_api.safety import documentation_page
 from sojourn_api.safety.answer_memory import AnswerMemory
 from sojourn_api.safety.authentication import KeyMiddleware
@@ -104,6 +104,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(KeyMiddleware, keys=chosen.keys)
     app.add_middleware(MetricsMiddleware, metrics=measured)
     app.include_router(documentation_page.router)
-    for module in (service, catalogue, metric_lists, rows, findings, distributions, outcomes, comparisons):
+    for module in (service, datasets, metric_lists, rows, findings, distributions, outcomes, comparisons):
         app.include_router(module.router)
     return app

@@ -24,8 +24,8 @@ from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
 from sojourn_snapshot.files import read_files
 from sojourn_transforms import __version__
-from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import DuckDbEngine, Engine
+from sojourn_transforms.mart import MART_LAYER
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
 from sojourn_transforms.project import (
     SettingError,

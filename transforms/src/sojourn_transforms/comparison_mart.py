@@ -15,7 +15,7 @@ from sojourn_statistics.comparison.metrics import (
     selected_runs,
 )
 from sojourn_statistics.comparison.table import COLUMNS, Row, compare_configurations, schema
-from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
 
 STANDARD = (
     ("aqm", ("tail-drop", "fq_codel", "codel", "pie", "fq_pie", "red", "cake", "dualpi2")),

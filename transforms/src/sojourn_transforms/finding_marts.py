@@ -21,7 +21,7 @@ from sojourn_statistics.findings import (
 from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, finding_table, number_table
 from sojourn_statistics.findings.queue import METRICS
 from sojourn_statistics.table_column import TableColumn
-from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
 
 Query = Callable[[str], pa.Table]
 

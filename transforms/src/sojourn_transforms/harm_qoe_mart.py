@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from sojourn_statistics.correlation.harm_qoe_table import COLUMNS, correlate_harm_and_qoe
-from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
+from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
 
 HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",

@@ -26,7 +26,7 @@ from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.storage.folder import flush_content
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import MartFile, has_bytes, read_files, sha256_of
-from sojourn_transforms.catalogue import Mart
+from sojourn_transforms.mart import Mart
 
 ROW_GROUP_ROWS = 122_880
 MOST_CODES = 1000

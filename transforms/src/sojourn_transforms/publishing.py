@@ -23,7 +23,7 @@ from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, write_files
 from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer, write_pointer
 from sojourn_snapshot.verification import build_id_of, damages
-from sojourn_transforms.catalogue import Mart
+from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
 SNAPSHOTS_KEPT = 3

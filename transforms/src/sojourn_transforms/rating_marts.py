@@ -8,7 +8,7 @@ from sojourn_statistics.quality.rating_tables import (
     SUMMARY_COLUMNS,
 )
 from sojourn_statistics.table_column import TableColumn
-from sojourn_transforms.catalogue import Mart, MartColumn
+from sojourn_transforms.mart import Mart, MartColumn
 
 
 def _columns(columns: tuple[TableColumn, ...]) -> tuple[MartColumn, ...]:

@@ -12,10 +12,10 @@ from sojourn_statistics.comparison.metrics import METRICS
 from sojourn_statistics.correlation import harm_qoe_table
 from sojourn_statistics.findings import finding
 from sojourn_statistics.quality import rating_tables
-from sojourn_transforms.catalogue import MART_LAYER, Mart
 from sojourn_transforms.comparison_mart import COMPARISON, standard_comparisons
 from sojourn_transforms.finding_marts import FINDING, FINDING_NUMBER, SOURCES, finding_numbers, findings
 from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION, harm_qoe_correlations
+from sojourn_transforms.mart import MART_LAYER, Mart
 from sojourn_transforms.project import statistics_fingerprint
 from sojourn_transforms.rating_marts import ANSWER_SHARE, RATING_CONTRAST, RATING_SUMMARY
 from sojourn_transforms.running.statements import Statement

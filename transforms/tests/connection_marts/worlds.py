@@ -22,7 +22,7 @@ from sojourn_ingest.session import IngestSession, files_below
 from sojourn_ingest.synthetic.connection_files import FIRST_DAY, FORMAT_KEY, FORMAT_VERSION, write_world
 from sojourn_ingest.synthetic.connection_rows import connection_schema, day_batches
 from sojourn_ingest.synthetic.connection_world import ConnectionWorld
-from sojourn_transforms.catalogue import MART_LAYER
+from sojourn_transforms.mart import MART_LAYER
 from sojourn_transforms.mart_files import Origin
 from sojourn_transforms.publishing import publish_snapshot
 from sojourn_transforms.running.compiled import compiled_project

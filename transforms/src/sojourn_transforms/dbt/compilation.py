@@ -20,10 +20,10 @@ from typing import Any
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 
-from sojourn_transforms.catalogue import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.dbt.columns import ColumnError, read_dictionary
 from sojourn_transforms.dbt.dimensions import SOURCES, view_of, with_dimensions
 from sojourn_transforms.dbt.generated import write_generated
+from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
 from sojourn_transforms.running.compiling import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, EngineName, Kind, ModelError, Statement, Storage
 

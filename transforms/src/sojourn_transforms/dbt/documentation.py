@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn_ingest.schema import TABLES
-from sojourn_transforms.catalogue import Mart
 from sojourn_transforms.dbt.compilation import mart_nodes, marts_in, parsed_manifest
+from sojourn_transforms.mart import Mart
 from sojourn_transforms.statistics_marts import STATISTICS_MARTS, TYPE_NAMES
 
 LAKE = "lake"

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
 
-from sojourn_transforms.catalogue import Mart, MartColumn
+from sojourn_transforms.mart import Mart, MartColumn
 from sojourn_transforms.project import find_project, minimum_hosts, project_fingerprint
 from sojourn_transforms.running.compiling import compiling
 from sojourn_transforms.running.statements import MINIMUM_HOSTS, Compiled, EngineName, ModelError, Statement

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sojourn_transforms.catalogue import Mart
+from sojourn_transforms.mart import Mart
 
 EngineName = Literal["duckdb", "spark"]
 Kind = Literal["model", "seed", "test", "statistic", "mart"]

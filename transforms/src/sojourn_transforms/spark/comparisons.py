@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from sojourn_statistics.comparison.metrics import CONFIGURATION, METRICS, OF_RUN, ComparisonMetric
 from sojourn_statistics.comparison.table import schema
-from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.comparison_mart import STANDARD, compare_with_study_baselines
+from sojourn_transforms.mart import MART_LAYER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,8 +14,8 @@ import duckdb
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
-from sojourn_transforms.catalogue import MART_LAYER
 from sojourn_transforms.engine import OnProgress, with_statistics
+from sojourn_transforms.mart import MART_LAYER
 from sojourn_transforms.mart_files import Parts
 from sojourn_transforms.running.runner import RunReport, lake_contents_of, run_statements
 from sojourn_transforms.running.statements import Compiled, EngineName
