@@ -157,10 +157,10 @@ VERDICTS = [
 def test_verdict(
     treatment: list[float], baseline: list[float], p: float | None, equivalence_p: float | None, expected: str
 ) -> None:
-    verdict_of_effect = verdict(
+    sentence = verdict(
         compare(treatment, baseline), "ms", p, equivalence_p, margin=None if equivalence_p is None else 5
     )
-    assert verdict_of_effect == expected
+    assert sentence == expected
 
 
 @pytest.fixture
@@ -243,28 +243,27 @@ def test_each_study_is_compared_with_its_own_baseline() -> None:
     # A run that has no value of the metric is no baseline.
     without += runs("tail-drop", 2.0, [None])  # type: ignore[list-item]
     rows = [*with_tail_drop, *({**row, "study_id": "t"} for row in without)]
-    rows_of_mart = compare_with_study_baselines(rows, METRICS["queuing_delay_mean"], *STANDARD[0]).to_pylist()
-    assert [(row["study_id"], row["treatment"], row["baseline"]) for row in rows_of_mart] == [
+    comparisons = compare_with_study_baselines(rows, METRICS["queuing_delay_mean"], *STANDARD[0]).to_pylist()
+    assert [(row["study_id"], row["treatment"], row["baseline"]) for row in comparisons] == [
         ("s", "cake", "tail-drop"),
         ("t", "cake", "fq_codel"),
     ]
-    assert all(row["verdict"].startswith("lower by 62.5 ms") and row["family_tests"] == 1 for row in rows_of_mart)
+    assert all(row["verdict"].startswith("lower by 62.5 ms") and row["family_tests"] == 1 for row in comparisons)
 
 
 def test_runs_under_two_programmes_are_not_repetitions_of_one_configuration(warehouse: Path) -> None:
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("update marts.run set bandwidth_programme = 'falls', aqm_parameters = aqm")
         connection.execute("update marts.run set bandwidth_programme = 'rises' where hash(run_id) % 2 = 0")
-        rows_of_mart = standard_comparisons(query_of(connection)).to_pylist()
-    assert {(row["treatment"], row["bandwidth_programme"]) for row in rows_of_mart} == {
+        comparisons = standard_comparisons(query_of(connection)).to_pylist()
+    assert {(row["treatment"], row["bandwidth_programme"]) for row in comparisons} == {
         (aqm, programme) for aqm in ("codel", "fq_codel") for programme in ("falls", "rises")
     }
     assert all(
-        sum(row["treatment_n"] for row in rows_of_mart if row["treatment"] == aqm) == 14
-        for aqm in ("codel", "fq_codel")
+        sum(row["treatment_n"] for row in comparisons if row["treatment"] == aqm) == 14 for aqm in ("codel", "fq_codel")
     )
-    assert {row["aqm_parameters"] for row in rows_of_mart} == {"codel", "fq_codel"}
-    assert len({row["comparison_id"] for row in rows_of_mart}) == len(rows_of_mart) == 4
+    assert {row["aqm_parameters"] for row in comparisons} == {"codel", "fq_codel"}
+    assert len({row["comparison_id"] for row in comparisons}) == len(comparisons) == 4
 
 
 def test_threads_do_not_matter(warehouse: Path) -> None:

@@ -66,17 +66,15 @@ def test_a_contrast_reads_both_intervals_and_pairs_as_r_does() -> None:
 
 def test_three_conditions_are_three_contrasts_corrected_together() -> None:
     rows = [row for name in "abc" for row in opinions(name, [1.0 + "abc".index(name), 2, 3.5, 4 + "abc".index(name)])]
-    rows_of_mart = rating_contrasts(rows).to_pylist()
-    assert [(row["baseline_condition"], row["condition"]) for row in rows_of_mart] == [
+    contrasts = rating_contrasts(rows).to_pylist()
+    assert [(row["baseline_condition"], row["condition"]) for row in contrasts] == [
         ("a", "b"),
         ("a", "c"),
         ("b", "c"),
     ]
-    assert {row["family_tests"] for row in rows_of_mart} == {3}
-    assert all(row["p_corrected"] >= row["p_value"] for row in rows_of_mart)
-    assert min(row["p_corrected"] for row in rows_of_mart) == pytest.approx(
-        3 * min(row["p_value"] for row in rows_of_mart)
-    )
+    assert {row["family_tests"] for row in contrasts} == {3}
+    assert all(row["p_corrected"] >= row["p_value"] for row in contrasts)
+    assert min(row["p_corrected"] for row in contrasts) == pytest.approx(3 * min(row["p_value"] for row in contrasts))
 
 
 def test_only_who_rated_both_is_paired_and_who_had_training_alone_counts_nowhere() -> None:
