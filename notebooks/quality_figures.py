@@ -126,15 +126,15 @@ def rating_points(axes: Axes, rows: Iterable[Row]) -> None:
     ``rows`` are of ``rating_summary`` of one study and scale. A condition with one person has a point and no bar; the
     legend has the largest number of people of a condition.
     """
-    known = [row for row in rows if is_known(row["rating_mean"])]
-    items = list(dict.fromkeys(str(row["item"]) for row in known))
-    conditions = list(dict.fromkeys(str(row["condition"]) for row in known))
-    scales = {(float(row["scale_lowest"]), float(row["scale_highest"])) for row in known}
+    rated = [row for row in rows if is_known(row["rating_mean"])]
+    items = list(dict.fromkeys(str(row["item"]) for row in rated))
+    conditions = list(dict.fromkeys(str(row["condition"]) for row in rated))
+    scales = {(float(row["scale_lowest"]), float(row["scale_highest"])) for row in rated}
     if len(scales) > 1:
         raise ValueError("the ratings are on several scales; filter by scale_lowest and scale_highest")
     series = looks(conditions)
     for number, condition in enumerate(conditions):
-        mine = [row for row in known if row["condition"] == condition]
+        mine = [row for row in rated if row["condition"] == condition]
         across = [items.index(str(row["item"])) + 0.5 * ((number + 0.5) / len(conditions) - 0.5) for row in mine]
         label = f"{condition} (n = {max(int(row['subjects']) for row in mine)})"
         axes.plot(

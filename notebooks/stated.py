@@ -51,5 +51,5 @@ def mean_utilisation_percent(api: Rows, workload: str, congested: str, direction
     """Return what Table 1 of IMC'14 states of a workload of its access link, in percent; None without such a line."""
     condition = f"{workload} {CONGESTED.get(congested, congested)}, {direction}"
     rows = api.rows("published_comparison", study_id="imc14-buffers", subject="link utilisation, access")
-    found = rows[rows.condition == condition].stated_low
-    return float(found.iloc[0]) if len(found) else None
+    stated_low = rows[rows.condition == condition].stated_low
+    return float(stated_low.iloc[0]) if len(stated_low) else None

@@ -158,7 +158,7 @@ class Script:
     """A server that answers by a list, one answer a request, and notes what it was asked."""
 
     answers: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
     url: str = ""
 
     def page(self, rows: int, cursor: str | None = None, build: str = "b1", **changed: Any) -> None:
@@ -175,7 +175,7 @@ def script() -> Iterator[Script]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            script.asked.append(dict(parse_qsl(urlsplit(self.path).query)))
+            script.requests.append(dict(parse_qsl(urlsplit(self.path).query)))
             status, headers, body = script.answers.pop(0)
             self.send_response(status)
             for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -200,7 +200,7 @@ def test_a_busy_service_is_asked_again_when_it_said_when(script: Script) -> None
     script.problem(503, **{"Retry-After": "0"})
     script.page(2)
     assert len(Client(script.url).records("run")) == 2
-    assert len(script.asked) == 3
+    assert len(script.requests) == 3
 
 
 def test_a_client_that_asks_too_much_waits_also_for_a_date(script: Script) -> None:
@@ -208,7 +208,7 @@ def test_a_client_that_asks_too_much_waits_also_for_a_date(script: Script) -> No
     script.problem(503, **{"Retry-After": "Sat, 01 Jan 2000 00:00:00 GMT"})
     script.page(2)
     assert len(Client(script.url).records("run")) == 2
-    assert len(script.asked) == 3
+    assert len(script.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,14 @@ def test_a_service_that_would_take_too_long_is_not_waited_for(script: Script, he
     script.problem(503, **headers)
     with pytest.raises(ApiError, match=r"503 to /v1/datasets/run/rows: Come again\."):
         Client(script.url).records("run")
-    assert len(script.asked) == 1
+    assert len(script.requests) == 1
 
 
 def test_other_refusals_are_not_repeated(script: Script) -> None:
     script.problem(422, **{"Retry-After": "0"})
     with pytest.raises(ApiError, match="422"):
         Client(script.url).records("run")
-    assert len(script.asked) == 1
+    assert len(script.requests) == 1
 
 
 def test_a_new_build_amid_paging_starts_over_once(script: Script) -> None:
@@ -234,7 +234,7 @@ def test_a_new_build_amid_paging_starts_over_once(script: Script) -> None:
     script.page(3, "next", "b2")
     script.page(1, None, "b2")
     assert len(Client(script.url).records("run")) == 4
-    assert [query.get("cursor") for query in script.asked] == [None, "next", None, "next"]
+    assert [query.get("cursor") for query in script.requests] == [None, "next", None, "next"]
     for _ in range(2):
         script.page(2, "next", "b2")
         script.page(2, None, "b3")
