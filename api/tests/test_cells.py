@@ -22,7 +22,7 @@ from sojourn_api.distribution_metrics import METRICS, histogram_counts
 from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.distributions import DistributionParameters, distribution_request
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.histogram import log_linear
@@ -119,6 +119,13 @@ CUBES = {"several bases": {}, "one basis": {"one_basis": True}, "counts of 32 bi
 HELD, READ = (2**28, 2), (0, 1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _small_histograms_are_held_too() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOJOURN_API_CELLS_ROWS", "0")
+        yield
+
+
 @pytest.fixture(scope="module", params=list(CUBES))
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, write: Any, build: Any) -> Path:
     return published(write, tmp_path_factory.mktemp("cells"), type(build)(), cube(**CUBES[request.param])) / "b1"
@@ -163,13 +170,13 @@ def test_every_grouping_is_that_of_plain_sql(snapshot: Snapshot, folder: Path, q
     runner = QueryRunner(30, 1)
     for group in groupings(query):
         parameters = DistributionParameters(group=",".join(group) or None)
-        asked = Asked("", (*([("group", ",".join(group))] if group else []), *filter_items), None)
-        request = distribution_request(METRICS[METRIC], snapshot.catalogue, parameters, asked)
+        context = RequestContext("", (*([("group", ",".join(group))] if group else []), *filter_items), None)
+        request = distribution_request(METRICS[METRIC], snapshot.catalogue, parameters, context)
         table, histograms, groups = grouped_histograms(runner, snapshot, request)
         lengths, bins, counts = histograms.merged(groups)
         keys = [column.name for column in request.group]
         rows = [tuple(row[key] for key in keys) for row in table.to_pylist()]
-        found = [
+        cells = [
             (*row, index, count)
             for row, index, count in zip(
                 [row for row, length in zip(rows, lengths, strict=True) for _ in range(length)],
@@ -179,7 +186,7 @@ def test_every_grouping_is_that_of_plain_sql(snapshot: Snapshot, folder: Path, q
             )
         ]
         filters = request.selection.filters
-        assert found == plain(folder, tuple(keys), filters.where, tuple(filters.parameters)), group
+        assert cells == plain(folder, tuple(keys), filters.where, tuple(filters.parameters)), group
 
 
 def test_statistics_are_those_of_each_group_alone(snapshot: Snapshot, folder: Path) -> None:
@@ -254,6 +261,8 @@ def test_smallest_datasets_are_held_for_as_long_as_they_fit(folder: Path) -> Non
     assert NAME in histogram_counts()
     for most_bytes, held in ((6 * rows - 1, False), (6 * rows, True)):
         assert (NAME in Snapshot.open(folder, Settings(api_cells_bytes=most_bytes)).cells) == held
+    for fewest_rows, held in ((rows + 1, False), (rows, True)):
+        assert (NAME in Snapshot.open(folder, Settings(api_cells_rows=fewest_rows)).cells) == held
 
 
 def counts_of_two_bins(table: pa.Table) -> list[int]:

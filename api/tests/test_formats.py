@@ -182,7 +182,7 @@ def test_nothing_acceptable_is_a_problem(client: TestClient) -> None:
 @pytest.mark.parametrize("name", MEDIA_TYPES)
 @pytest.mark.parametrize("url", URLS)
 def test_same_request_same_bytes(serve: Any, url: str, name: str) -> None:
-    first, second = serve(), serve(api_threads=3, api_load_bytes=0)
+    first, second = serve(), serve(api_threads=3, api_cells_rows=0)
     contents = {c.get(f"{url}&format={name}").content for c in (first, first, second)}
     assert len(contents) == 1
 

@@ -250,12 +250,11 @@ def test_a_damaged_pointer_is_told(tmp_path: Path, text: str) -> None:
         published_pointer(tmp_path)
 
 
-@pytest.mark.parametrize("load_bytes", [0, 10**9])
-def test_the_database_reaches_no_other_file(publish: Any, build: Any, tmp_path: Path, load_bytes: int) -> None:
+def test_the_database_reaches_no_other_file(publish: Any, build: Any, tmp_path: Path) -> None:
     folder = publish(build)
     outside = tmp_path / "outside.csv"
     outside.write_text("a\n1\n")
-    opened = Snapshot.open(folder / "b1", Settings(api_load_bytes=load_bytes))
+    opened = Snapshot.open(folder / "b1", Settings())
     cursor = opened.cursor()
     assert cursor.execute("select count(*) from run").fetchone() == (36,)
     for statement in (
@@ -296,12 +295,11 @@ def in_parts(folder: Path, name: str) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("load_bytes", [0, 2**20], ids=["view", "table"])
-def test_a_dataset_of_several_files_is_served_whole(publish: Any, build: Any, serve: Any, load_bytes: int) -> None:
+def test_a_dataset_of_several_files_is_served_whole(publish: Any, build: Any, serve: Any) -> None:
     folder = publish(build)
     rows = serve(folder=folder).get("/v1/datasets/types/rows").json()["rows"]
     in_parts(publish(build, "b2") / "b2", "types")
-    client = serve(folder=folder, api_load_bytes=load_bytes)
+    client = serve(folder=folder)
     answer = client.get("/v1/datasets/types/rows").json()
     assert (answer["build_id"], answer["rows"]) == ("b2", rows)
 

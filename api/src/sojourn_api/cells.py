@@ -45,6 +45,7 @@ def load_cells(
     connection: duckdb.DuckDBPyConnection,
     catalogue: Catalogue,
     counts: Mapping[str, str],
+    fewest_rows: int,
     most_bytes: int,
     threads: int,
 ) -> dict[str, Cells]:
@@ -57,6 +58,8 @@ def load_cells(
     catalogue : Catalogue
     counts : mapping of str to str
         The column of counts of each dataset of histograms.
+    fewest_rows : int
+        A dataset of fewer is omitted: its file is read as fast.
     most_bytes : int
         Memory that all histograms may take together. Datasets that would exceed it are omitted.
     threads : int
@@ -64,7 +67,7 @@ def load_cells(
     """
     held: dict[str, Cells] = {}
     connection.execute(f"create schema {_SCHEMA}")
-    wanted = [dataset for dataset in catalogue.datasets if dataset.name in counts]
+    wanted = [each for each in catalogue.datasets if each.name in counts and each.rows >= fewest_rows]
     for dataset in sorted(wanted, key=lambda one: one.rows):
         most_bytes -= BYTES_A_ROW * dataset.rows
         if most_bytes < 0:

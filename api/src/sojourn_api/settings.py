@@ -87,10 +87,10 @@ class Settings(BaseSettings):
     api_concurrent_queries: int = Field(
         default=8, ge=1, description="Queries that run at one time; others wait their turn."
     )
-    api_load_bytes: int = Field(
-        default=128 * 1024,
+    api_cells_rows: int = Field(
+        default=500_000,
         ge=0,
-        description="Datasets with a Parquet file of up to this size are held in memory.",
+        description="Rows from which on the histograms of a dataset are held in memory; fewer are read each time.",
     )
     api_cells_bytes: int = Field(
         default=256 * 1024**2,

@@ -75,11 +75,10 @@ def _glob_escaped(path: Path) -> str:
 
 
 class Snapshot:
-    """An open build: its catalogue, and a DuckDB database in memory over its Parquet files.
+    """An open build: its catalogue, and a database of views over its Parquet files.
 
-    Small datasets are copied into memory: a filter on one takes half the time then. Larger ones are views over
-    their file, because a copy takes ten times its size in memory and aggregates of it are not faster. Histograms are
-    held in memory beside the database (`cells`).
+    A copy of a dataset in memory takes ten times the size of its file, and saves 1 ms a query. Only large histograms
+    are held in memory, beside the database (`cells`).
 
     The database can reach no file but those, and its configuration is locked.
     """
@@ -128,9 +127,14 @@ class Snapshot:
         )
         try:
             connection.execute("set memory_limit = ?", [settings.api_memory or memory_that_fits(duckdbs_bound())])
-            _attach(connection, folder, catalogue, settings.api_load_bytes)
+            _attach(connection, folder, catalogue)
             cells = load_cells(
-                connection, catalogue, histogram_counts(), settings.api_cells_bytes, settings.api_threads
+                connection,
+                catalogue,
+                histogram_counts(),
+                settings.api_cells_rows,
+                settings.api_cells_bytes,
+                settings.api_threads,
             )
         except (duckdb.Error, OSError, DamagedSnapshotError) as error:
             connection.close()
@@ -165,21 +169,15 @@ def duckdbs_bound() -> str:
     return str(row[0]) if row else "0 bytes"
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue, load_bytes: int) -> None:
-    """Make a table in memory of each small dataset, and a view of each large one."""
-    views = 0
+def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue) -> None:
+    """Make a view of each dataset."""
     for dataset in catalogue.datasets:
-        paths = mart_paths(folder, dataset.name)
-        kind = "table" if sum(path.stat().st_size for path in paths) <= load_bytes else "view"
-        views += kind == "view"
-        listing = ", ".join(_literal(_glob_escaped(path)) for path in paths)
-        source = f"select * from read_parquet([{listing}])"
-        connection.execute(f"create {kind} {dataset.sql} as {source}")
+        listing = ", ".join(_literal(_glob_escaped(path)) for path in mart_paths(folder, dataset.name))
+        connection.execute(f"create view {dataset.sql} as select * from read_parquet([{listing}])")
         _check_columns(connection, dataset)
-    if views:
-        # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
-        allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
-        connection.execute(f"set allowed_directories = [{allowed}]")
+    # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
+    allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
+    connection.execute(f"set allowed_directories = [{allowed}]")
     connection.execute("set TimeZone = 'UTC'")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")

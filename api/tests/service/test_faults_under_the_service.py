@@ -20,8 +20,7 @@ HARM = "/v1/datasets/run_harm/rows?limit=100"
 
 def test_a_build_that_is_deleted_under_the_service(tmp_path: Path, build: Build, another_build: Build) -> None:
     snapshots = write_build(tmp_path / "snapshots", build, "b1")
-    # Every dataset is read from its file at each request.
-    with serving(snapshots, tmp_path / "log", SOJOURN_API_LOAD_BYTES="0") as server:
+    with serving(snapshots, tmp_path / "log") as server:
         before = server.get(HARM)[2]
         shutil.rmtree(snapshots / "b1")
         # What is kept is of the same build, and stays right.
