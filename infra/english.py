@@ -22,14 +22,12 @@ NOT_READ = re.compile(
     r"^docs/(?:tables|decoded|validation|style)\.md$|^benchmarks/results/.*/|unit_tests\.yml$|_macros\.yml$|_lake__sources\.yml$"
 )
 
-_THINGS = "address|name|number|path|folder|file|list|URL|JSON|capture|mart|table|column|run|size|date|time|text|value"
 #: What is not written, as a pattern of whole words, and what to write instead.
 RULES = {
     r"anew|afresh": "again",
     r"mend(?:s|ed)?": "correct, or fix",
     r"bereft": "orphaned",
-    rf"(?<![Tt]here\s)is no (?:{_THINGS})": "is not a …",
-    rf"are no (?:{_THINGS}|repetition|losse|rate)s?": "are not …",
+    r"(?<![Tt]here\s)(?:is|are) no (?!longer|more|less|such|proof|doubt|need)[a-z]+": "is not a …, or are not …",
     r"least (?:RTT|delay|value|rate)": "minimum, or smallest",
     r"greatest(?![(])": "maximum, or largest",
     r"(?:is|are) to be (?:run|read|made|given|set|found|had|seen|ingested|kept)": "must be …, or an imperative",

@@ -35,7 +35,7 @@ def test_of_python_messages_count_and_help_but_not_docstrings_elsewhere() -> Non
 
 def test_of_rust_texts_count_but_not_comments() -> None:
     assert list(english.ruled_out("native/a/src/b.rs", '// Counted anew.\nlet a = "it is no file";\n')) == [
-        (2, "is no file", "is not a …")
+        (2, "is no file", "is not a …, or are not …")
     ]
 
 

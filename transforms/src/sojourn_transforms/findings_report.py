@@ -22,7 +22,7 @@ Written by `make validation`. *Stated* is what a study says, *recomputed* the sa
 study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed if you have the
 data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. *Own testbed*
 counts the configurations of runs that are kept in `testbed/results` and that are like what the words say
-(`published_replication`); they are no recomputation of the study."""
+(`published_replication`); they do not recompute the study."""
 
 _COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "own testbed")
 

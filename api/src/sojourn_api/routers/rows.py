@@ -76,7 +76,7 @@ PROBLEMS = documented(
     "query-timeout",
     "query-memory",
 )
-"""Answers of an address of rows that are no rows."""
+"""Problems of the addresses of rows."""
 
 
 @router.get(

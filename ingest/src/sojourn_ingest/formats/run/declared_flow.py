@@ -39,7 +39,7 @@ def _ports(value: Any) -> tuple[int, int]:
     match = _PORTS.fullmatch(str(value).strip())
     first, last = (int(match[1]), int(match[2] or match[1])) if match is not None else (1, 0)
     if not first <= last <= 65535:
-        raise ValueError(f"{value!r} is no port and no range of ports; write it as 443 or 8801-8810")
+        raise ValueError(f"{value!r} is neither a port nor a range of ports; write it as 443 or 8801-8810")
     return first, last
 
 
