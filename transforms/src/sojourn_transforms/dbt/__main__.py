@@ -21,7 +21,7 @@ from sojourn_transforms.spark.session import SparkSettings, spark_session
 
 def main() -> int:
     """Run dbt with the arguments of this process; return its status."""
-    project, paths = find_project(), Paths.from_environment()
+    project, paths = find_project().resolve(), Paths.from_environment()
     os.environ[ENGINE_VARIABLE] = "spark"
     folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
     target = ["--target-path", str(project / "target" / "dbt-spark"), "--log-path", str(Path("logs").resolve())]

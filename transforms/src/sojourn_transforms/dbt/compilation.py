@@ -105,7 +105,8 @@ def _write_generated(project: Path) -> None:
 
 
 def _target(project: Path, engine: EngineName) -> Path:
-    return project / "target" / f"dbt-{engine}"
+    # dbt takes a relative path as one below the project.
+    return project.resolve() / "target" / f"dbt-{engine}"
 
 
 def _settings(engine: EngineName, adds: bool) -> dict[str, str]:
