@@ -32,7 +32,7 @@ from sojourn_api.queries.distribution_points import described
 from sojourn_api.queries.distributions import grouped_histograms
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.distributions import DistributionParameters, distribution_request
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
 from sojourn_ingest.synthetic.connection_rows import rows_of_day
@@ -206,7 +206,7 @@ class Grouping:
 def grouping(snapshot: Snapshot, group: str, runs: int) -> Grouping:
     """Measure a grouping, from its query to six quantiles of each group, as a request does it without HTTP."""
     metric, runner = METRICS["connection_queuing_delay"], QueryRunner(600, 1)
-    context = Asked(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
+    context = RequestContext(f"/v1/distributions/{metric.name}", (("group", group),) if group else (), None)
     request = distribution_request(metric, snapshot.catalogue, DistributionParameters(group=group or None), context)
     dataset = request.dataset
     taken, cpu, groups = [], [], 0
@@ -354,9 +354,9 @@ def compare(var: Path, rows: int, days: int, polars: Path | None) -> None:
     home, plain = var / "var", var / "plain.duckdb"
     warehouse = home / "warehouse" / "warehouse.duckdb"
 
-    def say(name: str, found: Measured, of: int = 0) -> Measured:
-        steps.row(name, found.seconds, found.cpu_seconds, found.peak_mb, of / found.seconds if of else None)
-        return found
+    def say(name: str, measured: Measured, of: int = 0) -> Measured:
+        steps.row(name, measured.seconds, measured.cpu_seconds, measured.peak_mb, of / measured.seconds if of else None)
+        return measured
 
     def build(*options: str) -> Measured:
         return measured([SOJOURN, "build", "--var", str(home), *options])

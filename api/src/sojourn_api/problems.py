@@ -55,6 +55,24 @@ KINDS: dict[str, Kind] = {
 }
 
 
+PROBLEMS_OF_METRICS = (
+    "unauthorized",
+    "forbidden",
+    "unknown-metric",
+    "unknown-dataset",
+    "not-acceptable",
+    "unknown-parameter",
+    "unknown-value",
+    "invalid-parameter",
+    "result-too-large",
+    "no-snapshot",
+    "busy",
+    "query-timeout",
+    "query-memory",
+)
+"""Problems of the addresses that compute something of a metric, for `documented`."""
+
+
 class Problem(BaseModel):
     """The body of every error response (RFC 9457); further members depend on the type."""
 

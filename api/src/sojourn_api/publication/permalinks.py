@@ -24,7 +24,7 @@ from sojourn_api.publication.marts import literal
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page
 from sojourn_api.queries.rows import rows_relation
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.requests.rows import RowsParameters, rows_request
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
@@ -120,7 +120,7 @@ class Rows:
         items = tuple(parse_qsl(permalink.query, keep_blank_values=True))
         by_name = dict(items)
         parameters = {name: by_name[name] for name in RowsParameters.names() if name in by_name}
-        context = Asked(f"{_API}{permalink.dataset}/rows", items, None)
+        context = RequestContext(f"{_API}{permalink.dataset}/rows", items, None)
         try:
             dataset = self.catalogue.dataset(permalink.dataset)
             request = rows_request(dataset, RowsParameters(**parameters), context, self._settings)

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from sojourn_api.catalogue import identifier
 from sojourn_api.formats import OutputColumn
-from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+from sojourn_api.problems import ProblemError
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ComparisonRequest
-from sojourn_api.requests.value_words import labelled_value
+from sojourn_api.requests.value_words import known_baseline
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.comparison.analyses import AnalysisRequest
 from sojourn_statistics.comparison.metrics import CONFIGURATION, OF_RUN, selected_runs
@@ -79,12 +79,4 @@ def _with_known_baseline(rows: list[dict[str, Any]], request: ComparisonRequest)
     if request.factor is None or request.baseline is None:
         return request
     values = sorted({row[request.factor.name] for row in rows} - {None})
-    baseline = labelled_value(request.baseline, values)
-    if baseline is None:
-        raise invalid_parameter(
-            "baseline",
-            f"no run that is selected has {request.factor.name} = {quoted(str(request.baseline))}; "
-            f"values: {', '.join(map(str, values)) or 'none'}",
-            known=values,
-        )
-    return replace(request, baseline=baseline)
+    return replace(request, baseline=known_baseline(request.factor.name, request.baseline, values))

@@ -95,27 +95,27 @@ def fetch_run_outcomes(
         detail = f"The result has more than {max_rows} rows. Filter more or group by fewer columns."
         raise ProblemError("result-too-large", detail, maximum=max_rows)
     names = [column.name for column in request.group]
-    rows = [_row(request, found, names) for found in table.to_pylist()]
+    rows = [_row(request, group, names) for group in table.to_pylist()]
     _rank(request, rows, names)
     shown = [row for row in rows if request.percentiles is None or row["percentile"] in request.percentiles]
     output = run_outcome_output(request)
     return result_table(table, names, shown, output), output
 
 
-def _row(request: RunOutcomeRequest, found: Row, names: Sequence[str]) -> Row:
+def _row(request: RunOutcomeRequest, group: Row, names: Sequence[str]) -> Row:
     score = request.score
     value, lower, upper = score.columns
-    scores, uppers = found["scores"], found["uppers"]
+    scores, uppers = group["scores"], group["uppers"]
     of_lower = replicated_median(scores, UNIT) if scores else None
     of_upper = replicated_median(uppers, UNIT) if uppers else None
-    key = {name: found[name] for name in names}
+    key = {name: group[name] for name in names}
     row: Row = {
         **key,
-        "percentile": request.points[found["point"]].percentile,
+        "percentile": request.points[group["point"]].percentile,
         "replication_unit": UNIT,
         "replicates": len(scores),
-        "runs_without_score": found["without"],
-        STUDIES.name: found[STUDIES.name],
+        "runs_without_score": group["without"],
+        STUDIES.name: group[STUDIES.name],
         value: None if of_lower is None else of_lower.median,
         lower: None if of_lower is None else of_lower.lower,
         upper: None if of_upper is None else of_upper.upper,
@@ -124,7 +124,7 @@ def _row(request: RunOutcomeRequest, found: Row, names: Sequence[str]) -> Row:
     }
     if score.has_binding:
         counted: list[tuple[str, int]] = sorted(
-            Counter(found["bindings"]).items(), key=lambda item: (-item[1], item[0])
+            Counter(group["bindings"]).items(), key=lambda item: (-item[1], item[0])
         )
         row["binding_quantity"], row["binding_runs"] = counted[0] if counted else (None, None)
     if score.upper_column is not None:

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from sojourn_api.formats import OutputColumn
-from sojourn_api.problems import ProblemError, invalid_parameter, quoted
+from sojourn_api.problems import ProblemError, invalid_parameter
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.requests.comparisons import ShareRequest
-from sojourn_api.requests.value_words import labelled_value
+from sojourn_api.requests.value_words import known_baseline
 from sojourn_api.share_metrics import ShareMetric
 from sojourn_api.snapshot import Snapshot
 from sojourn_statistics.comparison.configurations import verdict
@@ -79,15 +79,7 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, request: ShareRequest,
     if not rows and not of_systems(request):
         raise invalid_parameter("threshold_ms", "no share of it is published; those of queuing_delay_share are")
     present = sorted({str(row[request.factor]) for row in rows})
-    baseline = labelled_value(request.baseline, present)
-    if baseline is None:
-        raise invalid_parameter(
-            "baseline",
-            f"nothing that is selected has {request.factor} = {quoted(request.baseline)}; "
-            f"values: {', '.join(present) or 'none'}",
-            known=present,
-        )
-    request = replace(request, baseline=baseline)
+    request = replace(request, baseline=known_baseline(request.factor, request.baseline, present))
     strata: dict[tuple[Any, ...], dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         groups = strata.setdefault(tuple(row[name] for name in request.metric.strata), {})

@@ -11,7 +11,7 @@ from pydantic import Field
 from sojourn_api.catalogue import Catalogue, Dataset
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.filters import parse_value
-from sojourn_api.requests.query_string import Asked, MetricName, OneOf
+from sojourn_api.requests.query_string import MetricName, OneOf, RequestContext
 from sojourn_api.requests.selection import DataParameters, Selection, Text, select
 from sojourn_api.share_metrics import SHARE_FACTORS, SHARE_METRICS, ShareMetric
 from sojourn_api.suggestions import did_you_mean
@@ -98,7 +98,7 @@ class ShareRequest:
 
 
 def comparison_request(
-    metric_name: str, catalogue: Catalogue, parameters: ComparisonParameters, context: Asked
+    metric_name: str, catalogue: Catalogue, parameters: ComparisonParameters, context: RequestContext
 ) -> ComparisonRequest | ShareRequest:
     """Return the request for comparisons of a metric.
 

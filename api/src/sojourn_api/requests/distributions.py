@@ -21,7 +21,7 @@ from sojourn_api.distribution_statistics import (
 )
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.filters import split_name
-from sojourn_api.requests.query_string import Asked, MetricName, OneOf, comma_list
+from sojourn_api.requests.query_string import MetricName, OneOf, RequestContext, comma_list
 from sojourn_api.requests.rows import group_columns, pooled_study
 from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_statistics.histogram import log_linear
@@ -204,7 +204,7 @@ def _statistic(parameters: DistributionParameters) -> tuple[Statistic, Arguments
 
 
 def distribution_request(
-    metric: Metric, catalogue: Catalogue, parameters: DistributionParameters, asked: Asked
+    metric: Metric, catalogue: Catalogue, parameters: DistributionParameters, context: RequestContext
 ) -> DistributionRequest:
     """Return the request for distributions of a metric.
 
@@ -215,19 +215,19 @@ def distribution_request(
         have; 406 for formats.
     """
     names = parameters.names()
-    asked.refuse_repeated(names)
+    context.refuse_repeated(names)
     wanted = comma_list("group", parameters.group) or ()
-    studies = [] if asked.key.studies is None else [STUDY]
-    filters = (*(name for name, _ in asked.items if name not in names), *studies)
+    studies = [] if context.key.studies is None else [STUDY]
+    filters = (*(name for name, _ in context.items if name not in names), *studies)
     statistic, arguments = _statistic(parameters)
     if parameters.over is None:
         dataset = dataset_for(metric, catalogue, filters, wanted)
     else:
         units = _units(metric, parameters.over, statistic)
         dataset, unit, replicate = replicated_dataset(metric, catalogue, filters, wanted, units)
-    asked.key.permit(dataset.name)
+    context.key.permit(dataset.name)
     columns = dimensions(dataset)
-    selection = select(asked, parameters, dataset, columns, wanted)
+    selection = select(context, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = (dataset.by_name[name] for name in metric.always)
     group = (*group, *(column for column in always if column not in group))

@@ -12,7 +12,7 @@ from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.distribution_statistics import DEFAULT_STATISTIC, STATISTICS, Arguments
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.distributions import DistributionRequest, dimensions, replicated_dataset, replication
-from sojourn_api.requests.query_string import Asked, MetricName, comma_list
+from sojourn_api.requests.query_string import MetricName, RequestContext, comma_list
 from sojourn_api.requests.rows import group_columns
 from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.requests.selection import STUDY, DataParameters, Text, select
@@ -63,7 +63,9 @@ def percentiles_of(text: str | None) -> tuple[int, ...]:
     return tuple(int(one) for one in texts)
 
 
-def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParameters, asked: Asked) -> OutcomeRequest:
+def outcome_request(
+    name: str, catalogue: Catalogue, parameters: OutcomeParameters, context: RequestContext
+) -> OutcomeRequest:
     """Return the request for scores of a metric.
 
     Raises
@@ -74,14 +76,14 @@ def outcome_request(name: str, catalogue: Catalogue, parameters: OutcomeParamete
     """
     metric = METRICS[name]
     names = parameters.names()
-    asked.refuse_repeated(names)
+    context.refuse_repeated(names)
     wanted = comma_list("group", parameters.group) or ()
-    filters = tuple(one for one, _ in asked.items if one not in names)
-    studies = [] if asked.key.studies is None else [STUDY]
+    filters = tuple(one for one, _ in context.items if one not in names)
+    studies = [] if context.key.studies is None else [STUDY]
     dataset, unit, replicate = replicated_dataset(metric, catalogue, (*filters, *studies), wanted, metric.replicates)
     columns = dimensions(dataset)
-    asked.key.permit(dataset.name)
-    selection = select(asked, parameters, dataset, columns, wanted)
+    context.key.permit(dataset.name)
+    selection = select(context, parameters, dataset, columns, wanted)
     group = group_columns(wanted, columns)
     always = tuple(column for one in metric.always if (column := dataset.by_name[one]) not in group)
     keys = (*group, *always)

@@ -33,7 +33,7 @@ class WithValues(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestContext:
     """A request as it came in: its path, its query string in order, its Accept header, and who asks.
 
     Without `values_of`, values of filters are not compared with those of rows.
@@ -46,7 +46,7 @@ class Asked:
     values_of: ValuesOf | None = None
 
     @classmethod
-    def of(cls, request: Request, snapshot: WithValues) -> Asked:
+    def of(cls, request: Request, snapshot: WithValues) -> RequestContext:
         """Return what a request asks of a snapshot."""
         key, runner = reading_key(request), request.app.state.runner
         return cls(

@@ -13,7 +13,7 @@ from pydantic import Field, WithJsonSchema
 from sojourn_api.catalogue import Column, Dataset, kind_of
 from sojourn_api.problems import invalid_parameter, quoted
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT
-from sojourn_api.requests.query_string import Asked, comma_list, whole_number
+from sojourn_api.requests.query_string import RequestContext, comma_list, whole_number
 from sojourn_api.requests.selection import STUDY, DataParameters, Selection, Text, select
 from sojourn_api.safety.keys import Key
 from sojourn_api.settings import DEFAULT_PAGE_ROWS, Settings
@@ -182,7 +182,9 @@ def _selected(names: tuple[str, ...] | None, dataset: Dataset) -> tuple[Column, 
     return tuple(dataset.by_name[name] for name in names or dataset.by_name)
 
 
-def rows_request(dataset: Dataset, parameters: RowsParameters, context: Asked, settings: Settings) -> RowsRequest:
+def rows_request(
+    dataset: Dataset, parameters: RowsParameters, context: RequestContext, settings: Settings
+) -> RowsRequest:
     """Return the request for rows of a dataset.
 
     Raises
@@ -223,6 +225,6 @@ def rows_request(dataset: Dataset, parameters: RowsParameters, context: Asked, s
 def all_rows(dataset: Dataset, key: Key) -> RowsRequest:
     """Return the request for all rows of a dataset that a key reads, without a filter."""
     key.permit(dataset.name)
-    context = Asked(f"/v1/datasets/{dataset.name}/rows", (), None, key)
+    context = RequestContext(f"/v1/datasets/{dataset.name}/rows", (), None, key)
     selection = select(context, DataParameters(), dataset, dataset.by_name, excluded=INCLUDE)
     return RowsRequest(dataset, selection, dataset.columns, False, (), (), (), None, max(dataset.rows, 1), None, ())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sojourn_api.catalogue import Catalogue, Column, Dataset
 from sojourn_api.problems import invalid_parameter
 from sojourn_api.requests.outcomes import OutcomeParameters, percentiles_of
-from sojourn_api.requests.query_string import Asked, comma_list
+from sojourn_api.requests.query_string import RequestContext, comma_list
 from sojourn_api.requests.rows import group_columns
 from sojourn_api.requests.run_scores import RUN_SCORES, Point, RunScore
 from sojourn_api.requests.selection import Selection, select
@@ -30,7 +30,7 @@ class RunOutcomeRequest:
 
 
 def run_outcome_request(
-    name: str, catalogue: Catalogue, parameters: OutcomeParameters, context: Asked
+    name: str, catalogue: Catalogue, parameters: OutcomeParameters, context: RequestContext
 ) -> RunOutcomeRequest:
     """Return the request for a score of runs.
 

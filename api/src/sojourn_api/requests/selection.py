@@ -14,7 +14,7 @@ from sojourn_api.formats import MEDIA_TYPES, negotiate
 from sojourn_api.problems import ProblemError
 from sojourn_api.requests.exclusion import INCLUDE, LEAVE_OUT, excluded_runs
 from sojourn_api.requests.filters import IN, NOT_EQUAL, Condition, Filters, parse_filters
-from sojourn_api.requests.query_string import Asked, Items, OneOf
+from sojourn_api.requests.query_string import Items, OneOf, RequestContext
 from sojourn_api.requests.value_words import MOST_VALUES, known_value
 from sojourn_api.safety.keys import Key
 
@@ -94,7 +94,7 @@ def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Fil
     return filters if key.studies is None else filters.and_also(Condition(columns[STUDY], IN, key.studies))
 
 
-def with_known_values(context: Asked, dataset: Dataset, filters: Filters) -> Filters:
+def with_known_values(context: RequestContext, dataset: Dataset, filters: Filters) -> Filters:
     """Return filters whose values are those of rows, where a request gives a label instead.
 
     Raises
@@ -119,7 +119,7 @@ def with_known_values(context: Asked, dataset: Dataset, filters: Filters) -> Fil
 
 
 def select(
-    context: Asked,
+    context: RequestContext,
     parameters: DataParameters,
     dataset: Dataset,
     columns: Mapping[str, Column],
@@ -130,7 +130,7 @@ def select(
 
     Parameters
     ----------
-    asked : Asked
+    context : RequestContext
     parameters : DataParameters
     dataset : Dataset
     columns : mapping of str to Column

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from sojourn_api.catalogue import Column
-from sojourn_api.problems import ProblemError
+from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.suggestions import close_to, plain
 
 WORDS: Final = {
@@ -39,6 +39,25 @@ def labelled_value(value: Any, values: Collection[Any]) -> Any:
         return None
     meant = [one for one in values if plain(one) == plain(value) or one == _VALUES.get(plain(value))]
     return meant[0] if len(meant) == 1 else None
+
+
+def known_baseline(factor: str, baseline: Any, values: Collection[Any]) -> Any:
+    """Return the value of a factor that a baseline means.
+
+    Raises
+    ------
+    ProblemError
+        422, when nothing that is selected has it.
+    """
+    meant = labelled_value(baseline, values)
+    if meant is None:
+        raise invalid_parameter(
+            "baseline",
+            f"nothing that is selected has {factor} = {quoted(str(baseline))}; "
+            f"values: {', '.join(map(str, values)) or 'none'}",
+            known=values,
+        )
+    return meant
 
 
 def known_value(name: str, value: Any, column: Column, values: Collection[Any]) -> Any:

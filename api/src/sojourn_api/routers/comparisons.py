@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
-from sojourn_api.problems import documented
+from sojourn_api.problems import PROBLEMS_OF_METRICS, documented
 from sojourn_api.queries.comparisons import comparisons_output, fetch_comparisons
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.result_cache import ResultCache
@@ -21,7 +21,7 @@ from sojourn_api.requests.comparisons import (
     ShareRequest,
     comparison_request,
 )
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
@@ -104,21 +104,7 @@ def _factor_name(comparison_of: ComparisonRequest | ShareRequest) -> str | None:
     response_model=ResultDocument,
     responses={
         **documented_formats("One row a comparison of two configurations; never cut short"),
-        **documented(
-            "unauthorized",
-            "forbidden",
-            "unknown-metric",
-            "unknown-dataset",
-            "not-acceptable",
-            "unknown-parameter",
-            "unknown-value",
-            "invalid-parameter",
-            "result-too-large",
-            "no-snapshot",
-            "busy",
-            "query-timeout",
-            "query-memory",
-        ),
+        **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
 )
@@ -142,7 +128,7 @@ def comparison(
     cache: ResultCache = request.app.state.comparisons
     with store.acquire() as served:
         snapshot = served.snapshot
-        parsed = comparison_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
+        parsed = comparison_request(metric, snapshot.catalogue, parameters, RequestContext.of(request, snapshot))
         output = shares_output(parsed.metric) if isinstance(parsed, ShareRequest) else comparisons_output(parsed)
 
         def compute() -> pa.Table:

@@ -9,12 +9,12 @@ from fastapi.responses import Response
 
 from sojourn_api.distribution_metrics import METRICS
 from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
-from sojourn_api.problems import documented
+from sojourn_api.problems import PROBLEMS_OF_METRICS, documented
 from sojourn_api.queries.distributions import fetch_distribution
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.replicates import fetch_replicated
 from sojourn_api.requests.distributions import DistributionMetric, DistributionParameters, distribution_request
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
 from sojourn_api.settings import Settings
@@ -85,21 +85,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     response_model=ResultDocument,
     responses={
         **documented_formats("The statistic of each group, one row a point; never cut short"),
-        **documented(
-            "unauthorized",
-            "forbidden",
-            "unknown-metric",
-            "unknown-dataset",
-            "not-acceptable",
-            "unknown-parameter",
-            "unknown-value",
-            "invalid-parameter",
-            "result-too-large",
-            "no-snapshot",
-            "busy",
-            "query-timeout",
-            "query-memory",
-        ),
+        **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
 )
@@ -117,7 +103,9 @@ def distribution(
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        requested = distribution_request(METRICS[metric], snapshot.catalogue, parameters, Asked.of(request, snapshot))
+        requested = distribution_request(
+            METRICS[metric], snapshot.catalogue, parameters, RequestContext.of(request, snapshot)
+        )
 
         def fetch() -> Result:
             fetched = fetch_distribution if requested.over is None else fetch_replicated

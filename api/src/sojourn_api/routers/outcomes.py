@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sojourn_api.openapi import WITH_FILTERS, Examples, Shown
-from sojourn_api.problems import documented
+from sojourn_api.problems import PROBLEMS_OF_METRICS, documented
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.outcomes import fetch_outcomes
 from sojourn_api.queries.run_outcomes import fetch_run_outcomes
+from sojourn_api.requests.distributions import DistributionRequest
 from sojourn_api.requests.outcomes import OutcomeMetric, OutcomeParameters, outcome_request
-from sojourn_api.requests.query_string import Asked
-from sojourn_api.requests.run_outcomes import run_outcome_request
+from sojourn_api.requests.query_string import RequestContext
+from sojourn_api.requests.run_outcomes import RunOutcomeRequest, run_outcome_request
 from sojourn_api.requests.run_scores import RUN_SCORES
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
@@ -76,21 +78,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     response_model=ResultDocument,
     responses={
         **documented_formats("One row a group and percentile; never cut short"),
-        **documented(
-            "unauthorized",
-            "forbidden",
-            "unknown-metric",
-            "unknown-dataset",
-            "not-acceptable",
-            "unknown-parameter",
-            "unknown-value",
-            "invalid-parameter",
-            "result-too-large",
-            "no-snapshot",
-            "busy",
-            "query-timeout",
-            "query-memory",
-        ),
+        **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
 )
@@ -105,30 +93,24 @@ def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[Outco
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
+        context = RequestContext.of(request, snapshot)
+        computed: RunOutcomeRequest | DistributionRequest
         if metric in RUN_SCORES:
-            of_runs = run_outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
-
-            def fetch_of_runs() -> Result:
-                table, output = fetch_run_outcomes(runner, snapshot, of_runs, settings.api_max_rows)
-                envelope = {
-                    "build_id": snapshot.build_id,
-                    "metric": metric,
-                    "dataset": of_runs.dataset.name,
-                    "excluded": of_runs.selection.excluded,
-                }
-                return Result(table, output, envelope)
-
-            return result(request, snapshot.build_id, of_runs.selection, fetch_of_runs)
-        requested = outcome_request(metric, snapshot.catalogue, parameters, Asked.of(request, snapshot))
+            computed = of_runs = run_outcome_request(metric, snapshot.catalogue, parameters, context)
+            fetched = partial(fetch_run_outcomes, runner, snapshot, of_runs, settings.api_max_rows)
+        else:
+            of_groups = outcome_request(metric, snapshot.catalogue, parameters, context)
+            computed = of_groups.replicated
+            fetched = partial(fetch_outcomes, runner, snapshot, of_groups, settings.api_max_rows)
 
         def fetch() -> Result:
-            table, output = fetch_outcomes(runner, snapshot, requested, settings.api_max_rows)
+            table, output = fetched()
             envelope = {
                 "build_id": snapshot.build_id,
-                "metric": requested.replicated.metric.name,
-                "dataset": requested.replicated.dataset.name,
-                "excluded": requested.replicated.selection.excluded,
+                "metric": metric,
+                "dataset": computed.dataset.name,
+                "excluded": computed.selection.excluded,
             }
             return Result(table, output, envelope)
 
-        return result(request, snapshot.build_id, requested.replicated.selection, fetch)
+        return result(request, snapshot.build_id, computed.selection, fetch)

@@ -14,7 +14,7 @@ from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page
 from sojourn_api.queries.rows import rows_relation
 from sojourn_api.requests import cursors
-from sojourn_api.requests.query_string import Asked
+from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.requests.rows import RowsParameters, rows_request
 from sojourn_api.responses import Result, ResultDocument, documented_formats, result
 from sojourn_api.safety.authentication import require_key
@@ -96,7 +96,9 @@ def rows(request: Request, name: str, parameters: Annotated[RowsParameters, Quer
     runner: QueryRunner = request.app.state.runner
     with store.acquire() as served:
         snapshot = served.snapshot
-        parsed = rows_request(snapshot.catalogue.dataset(name), parameters, Asked.of(request, snapshot), settings)
+        parsed = rows_request(
+            snapshot.catalogue.dataset(name), parameters, RequestContext.of(request, snapshot), settings
+        )
         relation = rows_relation(parsed)
         query = cursors.fingerprint(request.url.path, parsed.pages_of)
         after = (
