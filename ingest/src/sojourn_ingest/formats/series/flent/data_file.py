@@ -19,9 +19,8 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.connection_format import (
     Basis,
     ConnectionRows,
-    Found,
-    RawFacts,
     MemberFormat,
+    RawFacts,
     RawRows,
 )
 from sojourn_ingest.formats.content.json_document import count, read_object
