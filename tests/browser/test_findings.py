@@ -253,7 +253,8 @@ def test_a_page_says_how_many_its_filters_leave(opened: Callable[[str], Dashboar
             if condition["op"] == "IN":
                 chosen.setdefault(condition["col"], []).extend(condition["val"])
     left = [row for row in rows if all(row.get(column) in values for column, values in chosen.items())]
-    assert f"{len(left):,}" in page.chart(title).inner_text().split()
+    text = " ".join(page.chart(title).inner_text().split())
+    assert f"{len(left):,} of {len(rows):,} " in text
 
 
 def test_the_line_below_the_finding_in_the_wild_says_what_part_of_all_it_is(

@@ -138,6 +138,11 @@ def render(folder: Path, client: Client) -> Bundle:
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         columns = {column.name for column in catalogue[table].columns}
         conditions = parameters(name, asset["params"].get("adhoc_filters") or [], columns)
+        if "{all}" in (subtitle := asset["params"].get("subtitle", "")):
+            # No filter of the page reaches a subtitle.
+            everything = [*conditions, ("excluded", "include")] if "exclusion_reason" in columns else conditions
+            (counted,) = client.records(table, [*everything, ("aggregate", "count")])
+            asset["params"]["subtitle"] = subtitle.replace("{all}", f"{counted['n']:,}")
         if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
@@ -216,7 +221,7 @@ def _add_columns(
                 raise AssetError(
                     f"{name}: column kind {kind!r}; expected queue, figure, spans, country, link or expression"
                 )
-        except (KeyError, TypeError, cells.CellError) as error:
+        except (KeyError, TypeError) as error:
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 
 

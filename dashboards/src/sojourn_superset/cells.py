@@ -1,8 +1,8 @@
 """Cells of a table that hold a number with its interval, a word and a shade, and bars on an axis, as SQL of SQLite.
 
 Superset has no chart of numbers with intervals: its table shows what the query returns, and renders the harmless part
-of HTML in it. So a chart's `sojourn.cells` says which figure of `configuration_metric` a column shows and how it is
-judged, and this module writes the expression. A cell without a value says "no data" in words.
+of HTML in it. So a chart's `sojourn.columns` say which figure of `configuration_metric` or `queue_comparison` a column
+shows, and this module writes the expression. Nothing is judged here. A cell without a value says "no data" in words.
 """
 
 from __future__ import annotations
@@ -13,30 +13,8 @@ from typing import Any
 from sojourn_superset.countries import country_names
 from sojourn_superset.look import Look
 
-MOS_CLASSES = [
-    (4.34, "very satisfied"),
-    (4.03, "satisfied"),
-    (3.60, "some dissatisfied"),
-    (3.10, "many dissatisfied"),
-    (2.58, "nearly all dissatisfied"),
-    (0.0, "not recommended"),
-]
-"""User satisfaction by MOS, ITU-T G.107 Annex B; the same bounds as the seed `qoe_class`."""
-
-MIDDLE, FAR = 2.0, 5.0
-"""A value at most this many times the best has the shade of that name; shares have half of it, in `POINTS` off."""
-
-POINTS = 5.0
-
-BEST, NEAR = "best", "not told apart"
-"""Words of the best median of a column, and of a row whose interval overlaps so that it may be as good."""
-
-ALONE = "only one queue"
-"""The word of a cell if no other queue of the rows shown has a value to compare it with."""
-
-
-class CellError(Exception):
-    """A cell is not described as this module expects; the message says what is wrong."""
+GRADES = ("good", "near", "fair", "poor", "bad")
+"""Values of `queue_comparison.grade`, each with a shade of its name in `look.yaml`."""
 
 
 def metric(label: str, expression: str) -> dict[str, Any]:
@@ -65,25 +43,13 @@ def queue_column(label: str, look: Look, queue_labels: list[str]) -> dict[str, A
 
 
 def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
-    """Return the metric of one column: median over runs, its interval, a word, and the shade that the word has.
-
-    `ratio` and `points` compare a row with the best of the rows shown that have a value of one configuration: `best`
-    has the best median, `not told apart` an interval that reaches to those of all better rows, so that it may be as
-    good; it is green only if its number is the best one too. If all are of one queue, nothing is judged, because every
-    value would be the best.
+    """Return the metric of one column: median over runs, its interval, a word, and a shade.
 
     Parameters
     ----------
     cell
-        `label`; `metric` and `role` in `configuration_metric` (or a list of roles of which a run has one); `scale`
-        (factor) and `offset`; `digits`; `unit`; `judge`: `ratio` (how many times the best), `points` (how many points
-        from the best), `mos` (G.107's words)
-        or `none`; `better`: `lower` or `higher`.
-
-    Raises
-    ------
-    CellError
-        For another `judge`.
+        `label`; `metric` and `role` in the mart (or a list of roles of which a run has one); `scale` (factor) and
+        `offset`; `digits`; `unit`; `word`; `judged`: whether words and shade are those of the mart `queue_comparison`.
     """
     roles = [cell["role"]] if isinstance(cell["role"], str) else cell["role"]
     among = f"= {_text(roles[0])}" if len(roles) == 1 else f"IN ({', '.join(_text(role) for role in roles)})"
@@ -99,7 +65,11 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
     median, lower, upper = value("value_median"), value(low), value(high)
     several = f"COUNT(DISTINCT CASE WHEN {one} THEN configuration_id END) > 1"
-    word, shade = _judged(cell, (lower, median, upper), several, look)
+    word, shade = _text(cell.get("word", "")), _text(look.cells["fair"])
+    if cell.get("judged"):
+        word = f"COALESCE(MAX(CASE WHEN {one} THEN words END), '')"
+        shades = "".join(f" WHEN {_text(grade)} THEN {_text(look.cells[grade])}" for grade in GRADES)
+        shade = f"CASE MAX(CASE WHEN {one} THEN grade END){shades} ELSE {shade} END"
     number = _number(median, digits)
     interval = (
         f"COALESCE({_number(lower, digits)} || '–' || {_number(upper, digits)}, "
@@ -174,58 +144,6 @@ def country_column(label: str, code: str, instead: list[dict[str, str]]) -> dict
     names = "".join(f" WHEN {_text(short)} THEN {_text(name)}" for short, name in sorted(country_names().items()))
     name = f"CASE {code}{names} ELSE {code} END"
     return column(label, f"CASE{words} ELSE {name} END" if words else name)
-
-
-def _judged(cell: dict[str, Any], values: tuple[str, str, str], several: str, look: Look) -> tuple[str, str]:
-    """Return the SQL of the word and of the shade, from the SQL of the lower end, the median and the upper end."""
-    lower, median, upper = values
-    colours = {name: _text(colour) for name, colour in look.cells.items()}
-    match cell.get("judge", "none"):
-        case "none":
-            return _text(cell.get("word", "")), colours["middle"]
-        case "mos":
-            words = "".join(f" WHEN {median} >= {bound} THEN {_text(word)}" for bound, word in MOS_CLASSES)
-            shade = (
-                f"CASE WHEN {median} >= 4.03 THEN {colours['best']} WHEN {median} >= 3.6 THEN {colours['middle']} "
-                f"WHEN {median} >= 2.58 THEN {colours['far']} ELSE {colours['farther']} END"
-            )
-            return f"CASE{words} END", shade
-        case "ratio" | "points" as judge:
-            pass
-        case other:
-            raise CellError(f"cell {cell['label']!r}: judge is {other!r}; expected ratio, points, mos or none")
-
-    def over_rows(function: str, value: str) -> str:
-        # A cell of several configurations shows no number, so no other cell is compared with it.
-        return f"{function}(CASE WHEN {several} THEN NULL ELSE {value} END) OVER ()"
-
-    if cell.get("better", "lower") == "lower":
-        best, near = over_rows("MIN", median), f"{lower} <= {over_rows('MIN', upper)}"
-    else:
-        best, near = over_rows("MAX", median), f"{upper} >= {over_rows('MAX', lower)}"
-    is_best = f"COALESCE({near}, {median} = {best})"
-    queue = f"CASE WHEN {median} IS NOT NULL THEN MAX(queue_label) END"
-    alone = f"{over_rows('MIN', queue)} = {over_rows('MAX', queue)}"
-    if judge == "ratio":
-        times, first, last = f"1.0 * {median} / NULLIF({best}, 0)", MIDDLE, FAR
-        farther = f"COALESCE({_number(times, 1)} || '× best', 'not best')"
-    else:
-        times, first, last = f"ABS({median} - {best}) / {POINTS!r}", 1.0, 2.0
-        farther = f"{_number(f'ABS({median} - {best})', 1)} || ' points off'"
-    word = (
-        f"CASE WHEN {alone} THEN {_text(ALONE)} "
-        f"WHEN {median} = {best} THEN {_text(BEST)} WHEN {is_best} THEN {_text(NEAR)} ELSE {farther} END"
-    )
-    # Green says best: a worse number has another shade, also where chance may explain it.
-    digits = int(cell.get("digits", 1))
-    is_same = f"{_number(median, digits)} = {_number(best, digits)}"
-    shade = (
-        f"CASE WHEN {alone} THEN {colours['middle']} WHEN {is_best} AND {is_same} THEN {colours['best']} "
-        f"WHEN {is_best} THEN {colours['near']} "
-        f"WHEN {times} <= {first} THEN {colours['middle']} "
-        f"WHEN {times} <= {last} THEN {colours['far']} ELSE {colours['farther']} END"
-    )
-    return word, shade
 
 
 def _number(value: str, digits: int) -> str:

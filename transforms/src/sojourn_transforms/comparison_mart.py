@@ -1,4 +1,4 @@
-"""The mart ``comparison``: the standard comparisons of a build, computed from the marts of the models."""
+"""The marts ``comparison`` and ``queue_comparison``, computed from the marts of the models."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sojourn_statistics.comparison.metrics import (
     selected_runs,
 )
 from sojourn_statistics.comparison.table import COLUMNS, Row, compare_configurations, schema
+from sojourn_statistics.findings import queue_comparison
 from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
 
 STANDARD = (
@@ -39,6 +40,19 @@ COMPARISON = Mart(
     grain="one metric of two configurations that differ in one factor",
     key=("comparison_id",),
     columns=tuple(MartColumn(column.name, column.unit, column.description, column.nullable) for column in COLUMNS),
+)
+
+QUEUE_COMPARISON = Mart(
+    name="queue_comparison",
+    description=(
+        "The metrics by which a queue is chosen: the median of each configuration in which something competes, beside "
+        "the best of the configurations that differ from it in the queue alone, with a verdict by their intervals."
+    ),
+    grain="one metric of one role of one configuration",
+    key=("configuration_id", "metric", "role", "basis"),
+    columns=tuple(
+        MartColumn(column.name, column.unit, column.description, column.nullable) for column in queue_comparison.COLUMNS
+    ),
 )
 
 
@@ -89,3 +103,12 @@ def standard_comparisons(query: Callable[[str], pa.Table]) -> pa.Table:
             tables[factor, metric.name] = compare_with_study_baselines(rows, metric, factor, order)
     in_order = [tables[factor, name] for factor, _ in STANDARD for name in METRICS]
     return pa.concat_tables([schema().empty_table(), *in_order])
+
+
+def queue_comparisons(query: Callable[[str], pa.Table]) -> pa.Table:
+    """Return the configurations beside the best of their queues."""
+    metrics = ", ".join(repr(name) for name in queue_comparison.METRICS)
+    return queue_comparison.queue_comparisons(
+        query(f"select * from {MART_LAYER}.configuration_metric where metric in ({metrics})").to_pylist(),
+        query(f"select * from {MART_LAYER}.quality_class where bound_of = 'mos'").to_pylist(),
+    )

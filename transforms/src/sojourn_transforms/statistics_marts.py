@@ -10,9 +10,9 @@ import pyarrow as pa
 from sojourn_statistics.comparison import table as comparison_table
 from sojourn_statistics.comparison.metrics import METRICS
 from sojourn_statistics.correlation import harm_qoe_table
-from sojourn_statistics.findings import finding
+from sojourn_statistics.findings import finding, queue_comparison
 from sojourn_statistics.quality import rating_tables
-from sojourn_transforms.comparison_mart import COMPARISON, standard_comparisons
+from sojourn_transforms.comparison_mart import COMPARISON, QUEUE_COMPARISON, queue_comparisons, standard_comparisons
 from sojourn_transforms.finding_marts import FINDING, FINDING_NUMBER, SOURCES, finding_numbers, findings
 from sojourn_transforms.harm_qoe_mart import HARM_QOE_CORRELATION, harm_qoe_correlations
 from sojourn_transforms.mart import MART_LAYER, Mart
@@ -44,6 +44,7 @@ _BY_NAME: Mapping[str, StatisticsMart] = {
         StatisticsMart(
             COMPARISON, frozenset({"run", *(metric.dataset for metric in METRICS.values())}), standard_comparisons
         ),
+        StatisticsMart(QUEUE_COMPARISON, frozenset({"configuration_metric", "quality_class"}), queue_comparisons),
         StatisticsMart(HARM_QOE_CORRELATION, frozenset({"run_metric_harm", "harm_qoe"}), harm_qoe_correlations),
         _of_all_rows(RATING_SUMMARY, "subject_rating", rating_tables.rating_summaries),
         _of_all_rows(RATING_CONTRAST, "subject_rating", rating_tables.rating_contrasts),
@@ -54,6 +55,7 @@ _BY_NAME: Mapping[str, StatisticsMart] = {
 }
 _SUBJECTS: Mapping[str, str] = {
     COMPARISON.name: "comparison",
+    QUEUE_COMPARISON.name: "comparison",
     HARM_QOE_CORRELATION.name: "quality",
     RATING_SUMMARY.name: "rating",
     RATING_CONTRAST.name: "rating",
@@ -67,6 +69,7 @@ STATISTICS_MARTS: tuple[Mart, ...] = tuple(
 
 TYPE_NAMES: dict[str, dict[str, str]] = {
     COMPARISON.name: {column.name: str(column.type) for column in comparison_table.COLUMNS},
+    QUEUE_COMPARISON.name: {column.name: str(column.type) for column in queue_comparison.COLUMNS},
     HARM_QOE_CORRELATION.name: {column.name: str(column.type) for column in harm_qoe_table.COLUMNS},
     RATING_SUMMARY.name: {column.name: str(column.type) for column in rating_tables.SUMMARY_COLUMNS},
     RATING_CONTRAST.name: {column.name: str(column.type) for column in rating_tables.CONTRAST_COLUMNS},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn_statistics.findings.finding import RUN_SETTING, Finding, FindingNumber, Row, Verdict
+from sojourn_statistics.findings.order import Measured, verdicts
 from sojourn_statistics.findings.wording import (
     competitors,
     congestion_control,
@@ -33,12 +34,9 @@ MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
-class _Wait:
+class _Wait(Measured):
     """The longest wait over configurations, in ms, with the widest bounds; ``runs`` are those of the longest."""
 
-    value: float
-    lower: float | None
-    upper: float | None
     runs: int
 
 
@@ -154,21 +152,17 @@ def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str 
             f"({_STATISTIC[metric]} {waits}), but {listed(without)} {have} too few runs for an interval: this may be "
             "chance.",
         )
-    overlapping = [queue for queue in others if not _is_below(first.wait, queue.wait)]
-    if overlapping:
-        names = [queue.label for queue in (first, *overlapping)]
-        waits = listed([milliseconds(queue.wait.value) for queue in (first, *overlapping)])
+    verdict_of = zip(queues, verdicts([queue.wait for queue in queues]), strict=True)
+    tied = [queue for queue, verdict in verdict_of if verdict == "tied"]
+    if tied:
+        names = [queue.label for queue in tied]
+        waits = listed([milliseconds(queue.wait.value) for queue in tied])
         return (
             "tied",
             f"{', '.join(names[:-1])} or {names[-1]}:",
             f"their waits cannot be told apart ({_STATISTIC[metric]} {waits}; the intervals overlap).",
         )
     return "best", f"Run {first.label}.", _reasons(setting, queues, metric, controls)
-
-
-def _is_below(one: _Wait, other: _Wait) -> bool:
-    """Return whether an interval ends before another begins."""
-    return one.upper is not None and other.lower is not None and one.upper < other.lower
 
 
 def _reasons(setting: Row, queues: list[_Queue], metric: str, controls: set[str | None]) -> str:
@@ -187,10 +181,10 @@ def _reasons(setting: Row, queues: list[_Queue], metric: str, controls: set[str 
     others = [(queue.other, queue.label) for queue in queues[1:] if queue.other is not None]
     if first.other is None or not others:
         return text
-    if all(_is_below(first.other, other) for other, _ in others):
+    if all(first.other.is_below(other) for other, _ in others):
         return f"{text} What competes waits least with it, too."
     least, label = min(others, key=lambda each: (each[0].value, each[1]))
-    if _is_below(least, first.other):
+    if least.is_below(first.other):
         price = _waits(f"{setting['rival_application'] or 'TCP'}'s", metric, first.other.value)
         text += f" The price: {price}, against {milliseconds(least.value)} with {label}."
     return text
