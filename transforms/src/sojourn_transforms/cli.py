@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,11 @@ from sojourn_transforms.engine_options import (
     SparkConfOption,
     engine_of,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sojourn_transforms.build import BuildReport
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +63,6 @@ def build_command(
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
     from rich.console import Console
-    from rich.table import Table
 
     from sojourn_ingest.paths import Paths
     from sojourn_ingest.printable import counted, markup
@@ -90,17 +94,7 @@ def build_command(
     if not report.built:
         out.print(f"nothing changed since build {report.build_id}, which is being served")
         return
-    if report.changes:
-        table = Table(title=f"build {report.build_id}: marts that changed", title_justify="left")
-        table.add_column("mart")
-        table.add_column("rows", justify="right")
-        table.add_column("rows before", justify="right")
-        for change in report.changes:
-            before = "" if change.rows_before is None else f"{change.rows_before:,}"
-            table.add_row(change.name, f"{change.rows:,}", before)
-        out.print(table)
-    else:
-        out.print(f"build {report.build_id}: no mart changed", highlight=False)
+    print_changes(out, report)
     tables = f"{counted(report.tables_built, 'table')} built, {report.tables - report.tables_built} unchanged"
     out.print(
         f"{tables}; {counted(report.tests_passed, 'test')} passed; published to {markup(paths.snapshots)}",
@@ -109,6 +103,29 @@ def build_command(
     )
     for warning in report.warnings:
         out.print(f"[yellow]warning:[/yellow] {markup(warning)}", soft_wrap=True, highlight=False)
+
+
+def print_changes(out: Console, report: BuildReport) -> None:
+    """Print the marts that changed; of those without rows, which most are in a small lake, only how many there are."""
+    from rich.table import Table
+
+    from sojourn_ingest.printable import counted
+
+    with_rows = [change for change in report.changes if change.rows or change.rows_before]
+    if with_rows:
+        table = Table(title=f"build {report.build_id}: marts that changed", title_justify="left")
+        table.add_column("mart")
+        table.add_column("rows", justify="right")
+        table.add_column("rows before", justify="right")
+        for change in with_rows:
+            before = "" if change.rows_before is None else f"{change.rows_before:,}"
+            table.add_row(change.name, f"{change.rows:,}", before)
+        out.print(table)
+    empty = len(report.changes) - len(with_rows)
+    if empty:
+        out.print(f"without rows: {counted(empty, 'mart')}", highlight=False)
+    if not report.changes:
+        out.print(f"build {report.build_id}: no mart changed", highlight=False)
 
 
 def compare_builds_command(
