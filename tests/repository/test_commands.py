@@ -150,6 +150,17 @@ def test_errors_begin_alike_and_no_code_of_a_terminal_goes_into_a_pipe(
     assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [(("lok",), "look"), (("maintain", "verfy"), "verify"), (("--verison",), "--version")],
+)
+def test_the_nearest_name_is_proposed_once(
+    sojourn: Callable[..., Ended], arguments: tuple[str, ...], nearest: str
+) -> None:
+    (_, _, proposed) = sojourn(*arguments).stderr.partition("Did you mean ")
+    assert proposed == f"'{nearest}'?\n"
+
+
 def test_a_group_without_a_command_prints_its_help(sojourn: Callable[..., Ended]) -> None:
     shown = sojourn("maintain")
     assert "Commands:\n  status " in shown.stdout + shown.stderr
@@ -176,6 +187,12 @@ def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Call
         assert done.stdout.endswith(ends_with), done.stdout
 
 
+def test_the_list_of_commands_ends_each_sentence(sojourn: Callable[..., Ended]) -> None:
+    (_, _, listed) = sojourn("--help").stdout.partition("Commands:")
+    assert "sql" in listed
+    assert "..." not in listed
+
+
 def test_one_is_no_plural() -> None:
     root = Path(__file__).resolve().parents[2]
     modules = [path for pattern in TELLING for path in root.glob(pattern)]
@@ -194,3 +211,12 @@ def test_run_names_a_missing_extra_before_it_reads_anything(
     done = sojourn("run", str(tmp_path / "ping.txt"), "--var", str(tmp_path / "var"))
     assert (done.status, done.stderr) == (1, "error: uvicorn is not installed: pip install 'sojourn[serve]'\n")
     assert not (tmp_path / "var").exists()
+
+
+def test_a_store_without_its_client_says_what_to_install(
+    sojourn: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "obstore.exceptions", None)
+    done = sojourn("ingest", "gs://bucket/folder", "--var", str(tmp_path / "var"))
+    assert done.status == 1
+    assert done.stderr.endswith(": pip install 'sojourn[object-store]', or `make setup-spark` in a checkout\n")

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     group.command("run", short_help="Run a plan, or continue it.")(run)
     group.command("plan", short_help="Show what a plan would run.")(show)
     group.command("status", short_help="Show how far a study is.")(status)
-    app.add_typer(group, name="testbed")
+    app.add_typer(group, name="testbed", short_help="Compare queues by repeated runs.")
 
 
 def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = None) -> None:

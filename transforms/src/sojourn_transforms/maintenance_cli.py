@@ -20,7 +20,7 @@ maintain = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Add ``maintain`` to the command line."""
-    app.add_typer(maintain)
+    app.add_typer(maintain, short_help="Repair, compact or expire the facts of a lake.")
 
 
 @maintain.command("status", short_help="Show files and rows of each table.")

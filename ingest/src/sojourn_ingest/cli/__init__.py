@@ -63,7 +63,10 @@ def _wrong_usage() -> Iterator[None]:
     except NoArgsIsHelpError:
         raise
     except UsageError as error:
-        raise _WrongUsageError(error.format_message(), error.ctx) from error
+        text = error.format_message()
+        # Of a mistyped command, Typer has put the nearest into the message, and Click adds it once more.
+        text = error.message if text.count("Did you mean") > 1 else text
+        raise _WrongUsageError(text, error.ctx) from error
 
 
 class _Log(PrintableFormatter):
