@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 OBJECT_STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
-INSTALL = "run `make setup-spark`, or install the extra"
+INSTALL = "pip install 'sojourn[object-store]', or `make setup-spark` in a checkout"
 #: The address at which a virtual machine of a cloud asks for credentials: who ends there has none.
 METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal")
 MOST_OF_A_MESSAGE = 300
@@ -33,7 +33,7 @@ def object_store_at(uri: str) -> ObjectStore:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError as error:
-        raise StorageError(f"{uri}: the client of object stores is not installed; {INSTALL} object-store") from error
+        raise StorageError(f"{uri}: the client of object stores is not installed: {INSTALL}") from error
     # The client ends in a panic where this is not a URL.
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "http://")
     if uri.startswith("s3") and not endpoint.startswith(("http://", "https://")):

@@ -185,7 +185,9 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
         from pyspark import SparkConf
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise SparkError("PySpark is not installed: run `make setup-spark`") from error
+        raise SparkError(
+            "PySpark is not installed: pip install 'sojourn[spark]', or `make setup-spark` in a checkout"
+        ) from error
     # What a statement failed of is in its exception.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     running = SparkSession.getActiveSession()
