@@ -60,8 +60,8 @@ def test_a_recording_leads_to_its_flows_and_its_rates(browser: Browser, captures
     assert chosen.answer(FLOWS).filters_on("recording_name") == [name]
     # Where all recordings are of one data set, there is no filter for it.
     datasets = chosen.answer(FLOWS).filters_on("dataset")
-    known = {row["dataset"] for row in chosen.api.records("capture_recording", [])}
-    assert len(datasets) == (len(known) > 1)
+    all_datasets = {row["dataset"] for row in chosen.api.records("capture_recording", [])}
+    assert len(datasets) == (len(all_datasets) > 1)
     of_recording = [("recording_name", name), *(("dataset", each) for each in datasets)]
     flows = chosen.api.records("capture_flow", of_recording)
     assert {row["flow_id"]: row["fwd_bytes"] for row in chosen.answer(FLOWS).rows} == {
@@ -92,19 +92,19 @@ def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
             if flow[f"{leg}_queuing_delay_ms"] is not None:
                 place = (flow["dataset"], point, flow["service"], leg)
                 delays.setdefault(place, []).append(flow[f"{leg}_queuing_delay_ms"])
-    found = re.search(
+    match = re.search(
         r"rises by ([\d.]+) ms or more on the path to the (\w+), and of half by ([\d.]+) ms or more "
         r"\((\d+) connections captured (\w+) the bottleneck",
         text,
     )
-    assert found, text
+    assert match, text
     # The nearest rank: the smallest delay that 95 % of the connections do not exceed.
     ranked = {place: sorted(values) for place, values in delays.items() if len(values) >= 20}
     p95_ms = {place: values[math.ceil(0.95 * len(values)) - 1] for place, values in ranked.items()}
     worst = max(p95_ms, key=lambda place: p95_ms[place])
-    assert (found[2], int(found[4]), f"capture_{found[5]}") == (worst[3], len(ranked[worst]), worst[1])
-    assert float(found[1]) == pytest.approx(p95_ms[worst], abs=0.51)
-    assert float(found[3]) == pytest.approx(median(ranked[worst]), abs=0.51)
+    assert (match[2], int(match[4]), f"capture_{match[5]}") == (worst[3], len(ranked[worst]), worst[1])
+    assert float(match[1]) == pytest.approx(p95_ms[worst], abs=0.51)
+    assert float(match[3]) == pytest.approx(median(ranked[worst]), abs=0.51)
     paired = {row["run_id"] for row in points.values() if row["measurement"] == "capture_after"}
     streams = [
         row["loss_ratio"]
@@ -166,10 +166,10 @@ def test_trust_says_what_was_read_and_lists_the_builds_that_are_kept(opened: Cal
     assert {row["build_id"]: row["state"] for row in listed} == {
         each["build_id"]: "served" if each["build_id"] == build["build_id"] else "kept" for each in build["kept"]
     }
-    asked = {
+    requests = {
         row["address"]: row["answers"] for row in page.answer("Queries to the service, and how long they took").rows
     }
-    assert asked["/v1/datasets/{name}/rows"] > 0
+    assert requests["/v1/datasets/{name}/rows"] > 0
 
 
 def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard: Dashboard) -> None:
@@ -198,8 +198,8 @@ def test_ecn_and_l4s_are_filters_where_runs_differ_in_them(
     page = opened(name)
     shown = {each.strip() for each in page.page.locator('[data-test="filter-control-name"]').all_inner_texts()}
     for title, column in (("ECN", "ecn"), ("L4S", "l4s")):
-        asked = [("group", column), ("aggregate", "count"), *conditions]
-        values = page.api.document(f"/v1/datasets/{dataset}/rows", asked)["rows"]
+        query = [("group", column), ("aggregate", "count"), *conditions]
+        values = page.api.document(f"/v1/datasets/{dataset}/rows", query)["rows"]
         assert (title in shown) == (len(values) > 1), title
 
 
@@ -267,10 +267,10 @@ def test_the_line_below_the_finding_in_the_wild_says_what_part_of_all_it_is(
     basis = ("dataset", "rtt_basis", "sample_basis")
     counts = {tuple(row[column] for column in basis): row["connections"] for row in rows}
     text = said(page, "How long does a connection in the wild wait?")
-    found = re.search(r"([\d,]+) of ([\d,]+) measured connections of this build", text)
-    assert found, text
-    assert int(found[2].replace(",", "")) == sum(counts.values())
-    assert int(found[1].replace(",", "")) in counts.values()
+    match = re.search(r"([\d,]+) of ([\d,]+) measured connections of this build", text)
+    assert match, text
+    assert int(match[2].replace(",", "")) == sum(counts.values())
+    assert int(match[1].replace(",", "")) in counts.values()
 
 
 def test_one_run_says_what_its_chosen_run_met(opened: Callable[[str], Dashboard]) -> None:
@@ -291,9 +291,9 @@ def test_the_map_of_speed_tests_and_its_table_are_the_barometers(opened: Callabl
     assert len(drawn) > 100
     # Two territories are not in the map's list of countries; the table has them.
     on_map = {row["code"]: row["m1"] for row in page.answer(MAP_OF_SPEED_TESTS).rows if row["country"] != "XXX"}
-    known = country_names()
-    assert len(drawn.keys() - known) < 3
-    expected = {code: 100 * row["iqb_score"] for code, row in drawn.items() if code in known}
+    countries = country_names()
+    assert len(drawn.keys() - countries) < 3
+    expected = {code: 100 * row["iqb_score"] for code, row in drawn.items() if code in countries}
     assert on_map == pytest.approx(expected, abs=0.51)
     text = said(page, "Countries, from the one that meets the least")
     assert re.search(rf"fewer than 100 tests \D*{len(rows) - len(drawn)} countries", text), text[:200]
