@@ -305,6 +305,7 @@ validation: setup ## Compare runs with figures computed without Sojourn, and wit
 		$(SOJOURN_VAR)/validation $(SOJOURN_SHARED)/data/testbed/validation.csv docs/validation.md
 	@rm -rf $(SOJOURN_VAR)/findings
 	@$(SOJOURN) ingest ingest/sample/tma23 --var $(SOJOURN_VAR)/findings
+	@.venv/bin/python testbed/results/keep.py --judge
 	@.venv/bin/python -m sojourn_transforms.findings_report \
 		models $(SOJOURN_VAR)/findings/lake testbed/results docs/published-findings.md
 

@@ -8,6 +8,7 @@ each plan, with a ``published_replication.parquet``). ``make validation`` makes 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,22 @@ from sojourn_transforms.models_in_memory import ModelsInMemory
 _INTRODUCTION = """\
 Written by `make validation`. *Stated* is what a study says, *recomputed* the same figure from what is bundled of that
 study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed if you have the
-data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. *Own testbed*
-counts the configurations of runs that are kept in `testbed/results` and that are like what the words say
+data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. A *verdict* is
+of the recomputed figure alone: it agrees if it is within the tolerance in every group of runs. *Own testbed* counts the
+configurations of runs that are kept in `testbed/results` and that are like what the words say, by verdict, and why
 (`published_replication`); they do not recompute the study."""
 
-_COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "own testbed")
+_COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
+_VERDICTS = ("agrees", "differs", "not judged", "unanswered")
 
 
 def _number(value: float) -> str:
     return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def _exact(value: float) -> str:
+    """Return a number as the study states it, not rounded."""
+    return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
 
 
 def _stated(row: dict[str, Any]) -> str:
@@ -37,9 +45,9 @@ def _stated(row: dict[str, Any]) -> str:
     if low is None and high is None:
         return "no number"
     if low is None or high is None:
-        return f"{'at most' if low is None else 'at least'} {_number(high if low is None else low)}{named}"
+        return f"{'at most' if low is None else 'at least'} {_exact(high if low is None else low)}{named}"
     between = " to " if row["is_band"] else " and "
-    return f"{_number(low)}{'' if low == high else between + _number(high)}{named}"
+    return f"{_exact(low)}{'' if low == high else between + _exact(high)}{named}"
 
 
 def _recomputed(groups: list[dict[str, Any]]) -> str:
@@ -53,10 +61,24 @@ def _recomputed(groups: list[dict[str, Any]]) -> str:
 def _verdict(groups: list[dict[str, Any]]) -> str:
     inside = [row["is_inside_tolerance"] for row in groups if row["is_inside_tolerance"] is not None]
     if inside:
-        return "agrees" if all(inside) else f"differs in {inside.count(False)} of {len(inside)}"
-    if any(row["own_value"] is not None for row in groups):
-        return "not judged"
-    return str(groups[0]["not_answered_reason"])
+        return "agrees" if all(inside) else "differs"
+    return "not judged" if any(row["own_value"] is not None for row in groups) else "unanswered"
+
+
+def _reason(groups: list[dict[str, Any]]) -> str:
+    """Return why the verdict is what it is: the tolerance and how the words are read, or what is missing."""
+    first, verdict = groups[0], _verdict(groups)
+    if verdict == "unanswered":
+        return str(first["not_answered_reason"])
+    outside = [row["is_inside_tolerance"] for row in groups].count(False)
+    low, high = first["tolerance_low"], first["tolerance_high"]
+    within = f"{_exact(low)} to {_exact(high)}" if None not in (low, high) else ""
+    words = [
+        f"outside in {outside} of {len(groups)} groups" if outside else "",
+        f"tolerance {within}" if within and verdict != "not judged" else "",
+        str(first["reading"] or ""),
+    ]
+    return "; ".join(word for word in words if word)
 
 
 def _cell(text: str) -> str:
@@ -69,15 +91,24 @@ def _testbed(results: Path) -> dict[str, str]:
     if not paths:
         return {}
     verdicts = duckdb.execute(
-        "select finding_id, finding_verdict, count(distinct configuration_id)"
+        "select finding_id, finding_verdict, verdict_reason, count(distinct configuration_id)"
         " from read_parquet($1, union_by_name = true) where own_value is not null"
-        " group by all order by finding_id, finding_verdict",
+        " group by all order by finding_id, finding_verdict, verdict_reason",
         [paths],
     ).fetchall()
     values: dict[str, list[str]] = {}
-    for finding, verdict, configurations in verdicts:
-        values.setdefault(finding, []).append(f"{verdict} {configurations}")
-    return {finding: ", ".join(texts) for finding, texts in values.items()}
+    for finding, verdict, reason, configurations in verdicts:
+        values.setdefault(finding, []).append(f"{verdict} {configurations} ({reason})")
+    return {finding: "; ".join(texts) for finding, texts in values.items()}
+
+
+def _summary(studies: dict[str, dict[str, list[dict[str, Any]]]]) -> Iterator[str]:
+    """Yield how many findings of each study have which verdict."""
+    yield "| study | findings | " + " | ".join(_VERDICTS) + " |"
+    yield "| --- | --- | " + " | ".join("---" for _ in _VERDICTS) + " |"
+    for study, findings in studies.items():
+        counts = Counter(_verdict(groups) for groups in findings.values())
+        yield f"| {study} | {len(findings)} | " + " | ".join(str(counts[verdict]) for verdict in _VERDICTS) + " |"
 
 
 def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]:
@@ -87,6 +118,8 @@ def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]
     yield "# Published findings"
     yield ""
     yield from _INTRODUCTION.splitlines()
+    yield ""
+    yield from _summary(studies)
     for study, findings in studies.items():
         yield ""
         yield f"## {study}"
@@ -103,6 +136,7 @@ def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]
                 _recomputed(groups),
                 "" if not units else f"{units} {first['population']}{'' if units == 1 else 's'}",
                 _verdict(groups),
+                _reason(groups),
                 testbed.get(finding, ""),
             )
             yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"

@@ -57,6 +57,11 @@ class ModelsInMemory:
             self._made.add(name)
         return statement.relation
 
+    def put(self, name: str, select: str) -> None:
+        """Give a model the rows of a statement instead of computing it."""
+        self.connection.execute(f"create table {self._statements[name].relation} as {select}")
+        self._made.add(name)
+
     def rows(self, name: str, where: str = "true", order: str = "all") -> list[dict[str, Any]]:
         """Return the rows of a model as dictionaries, in the order of ``order``."""
         return self._rows(f"select * from {self.table(name)} where {where} order by {order}")

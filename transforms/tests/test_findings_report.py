@@ -1,0 +1,80 @@
+"""The table of published findings says what is stated, recomputed and judged, and why; kept verdicts are of today."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sojourn_transforms.findings_report import _lines
+
+ROW: dict[str, Any] = {
+    "study_id": "s", "finding_id": "f-1", "reference": "table 2", "subject": "packets", "condition": "alone",
+    "statistic": "median", "metric_unit": "packets", "stated_low": 2852.5, "stated_high": 2852.5, "is_band": True,
+    "tolerance_low": 2800.0, "tolerance_high": 2900.0, "reading": "read so", "own_value": None, "units": 0,
+    "population": "run", "is_inside_tolerance": None, "not_answered_reason": "the build has no run of the study",
+}  # fmt: skip
+MEASURED = {"own_value": 2810.0, "units": 3, "is_inside_tolerance": True, "not_answered_reason": None}
+
+
+def cells(*rows: dict[str, Any], testbed: dict[str, str] | None = None) -> tuple[list[str], list[str]]:
+    """Return the cells of the summary's line of the study, and those of its finding."""
+    lines = list(_lines(list(rows), testbed or {}))
+    (summary,) = (line for line in lines if line.startswith("| s |"))
+    (finding,) = (line for line in lines if line.startswith("| `f-1`"))
+    return [cell.strip() for cell in summary.split("|")[2:-1]], [cell.strip() for cell in finding.split("|")[3:-1]]
+
+
+def test_a_finding_without_data_is_unanswered_and_what_is_stated_is_not_rounded() -> None:
+    summary, finding = cells(ROW)
+    assert summary == ["1", "0", "0", "0", "1"]
+    assert finding == ["2852.5 packets", "", "", "unanswered", "the build has no run of the study", ""]
+
+
+def test_a_verdict_says_the_tolerance_the_reading_and_how_many_groups_are_outside() -> None:
+    agreeing = ROW | MEASURED
+    summary, finding = cells(agreeing, testbed={"f-1": "cannot tell 2 (no interval: few)"})
+    assert summary == ["1", "1", "0", "0", "0"]
+    assert finding[1:] == [
+        "2810", "3 runs", "agrees", "tolerance 2800 to 2900; read so", "cannot tell 2 (no interval: few)",
+    ]  # fmt: skip
+    summary, finding = cells(agreeing, agreeing | {"own_value": 3000.0, "is_inside_tolerance": False})
+    assert summary == ["1", "0", "1", "0", "0"]
+    assert finding[1:5] == [
+        "2810 to 3000 (2 groups)", "6 runs", "differs", "outside in 1 of 2 groups; tolerance 2800 to 2900; read so",
+    ]  # fmt: skip
+
+
+def test_a_value_that_nothing_is_stated_of_is_not_judged() -> None:
+    _, finding = cells(ROW | MEASURED | {"is_inside_tolerance": None, "tolerance_low": None, "tolerance_high": None})
+    assert finding[3:5] == ["not judged", "read so"]
+
+
+def test_kept_verdicts_are_what_todays_statements_say_of_the_kept_marts(repository: Path, tmp_path: Path) -> None:
+    path = repository / "testbed" / "results" / "keep.py"
+    specification = importlib.util.spec_from_file_location("keep", path)
+    assert specification is not None
+    assert specification.loader is not None
+    keep = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(keep)
+    kept = sorted(path.parent.glob("*/published_replication.parquet"))
+    for mart in ("run", "run_metric", "configuration_metric", "run_harm"):
+        for source in path.parent.glob(f"*/{mart}.parquet"):
+            (tmp_path / source.parent.name).mkdir(exist_ok=True)
+            shutil.copy(source, tmp_path / source.parent.name)
+    for plan in path.parent.glob("*/plan.yaml"):
+        shutil.copy(plan, tmp_path / plan.parent.name)
+    assert set(keep.judge(tmp_path)) == {one.parent.name for one in kept}
+    for one in kept:
+        made, committed = (
+            duckdb.read_parquet(str(folder / one.parent.name / one.name)).fetchall()
+            for folder in (tmp_path, path.parent)
+        )
+        assert made == committed, "run testbed/results/keep.py --judge"
+    ratios = duckdb.read_parquet(str(path.parent / "pam21-fairness" / "published_replication.parquet"))
+    assert {
+        one[0] for one in ratios.filter("baseline_configuration_id is not null").project("finding_id").fetchall()
+    } == {"pam21-21"}
