@@ -145,15 +145,15 @@ def setting_panels(
                 for control, order in calls.settings
             }
             runs_and_boxes(one, groups)
-            one.set_title(f"{application}, {rates[application] / 1e6:g} Mbit/s")
+            one.set_title(f"{plain_name(application)}, {rates[application] / 1e6:g} Mbit/s")
         line[0].set_ylabel(label)
     if calls.study != OWN:
         figure.suptitle(calls.study)
     return figure, [list(line) for line in grid]
 
 
-def harm_figure(calls: Calls, rates: Mapping[str, int], **queue: Any) -> Figure | None:
-    """Draw throughput harm of each application behind a queue."""
+def harm_figure(calls: Calls, rates: Mapping[str, int], findings: Sequence[str] = (), **queue: Any) -> Figure | None:
+    """Draw throughput harm of each application behind a queue, with what the study states of its own."""
     harm = calls.metric("harm_throughput_ratio", role="app", workload="call", rtt_ms=calls.rtt_ms, **queue)
     drawn = setting_panels(calls, [("throughput harm (ratio)\nbelow 0: more than alone", harm)], rates, 3.4)
     if drawn is None:
@@ -162,6 +162,8 @@ def harm_figure(calls: Calls, rates: Mapping[str, int], **queue: Any) -> Figure 
     figure, (line,) = drawn
     for one in line:
         one.axhline(0, color="0.4", linewidth=0.8)
+    stated_settings(calls, line, findings)
+    series_legend(figure)
     return figure
 
 
@@ -174,8 +176,10 @@ def delay_figure(calls: Calls, rates: Mapping[str, int], **queue: Any) -> Figure
         return None
     figure, (line,) = drawn
     for one in line:
-        one.axhline(queue["queue_size_bdp"] * calls.rtt_ms, color="0.4", linewidth=0.8)
+        full_ms = queue["queue_size_bdp"] * calls.rtt_ms
+        one.axhline(full_ms, color="0.4", linewidth=0.8, label="time that a full queue takes to drain")
         one.set_ylim(bottom=0)
+    series_legend(figure)
     return figure
 
 
@@ -214,12 +218,29 @@ def stated_lines(calls: Calls, axes: Sequence[Axes], findings: Sequence[str], wo
     """Draw what a study states of each application as a dashed line; nothing where it states nothing."""
     rows = calls.api.rows("published_comparison", study_id=calls.study, finding_id=list(findings)) if findings else None
     for one in axes:
-        application = one.get_title(loc="left").split(",")[0]
-        mine = {} if rows is None else rows[rows.application == application].groupby(["statistic", "stated_low"]).groups
+        mine = {} if rows is None else rows[is_of_panel(rows, one)].groupby(["statistic", "stated_low"]).groups
         for statistic, value in mine:
             one.axhline(value, **STATED)
             where: dict[str, Any] = {"transform": one.transAxes, "ha": "right", "va": "bottom", "fontsize": 7}
             one.text(1, 1.02, f"- - {words}: {statistic} {value:g}", **where)
+
+
+def is_of_panel(rows: pd.DataFrame, axes: Axes) -> pd.Series:
+    """Return which rows are of the application that a panel's title names first."""
+    return rows.application.map(plain_name) == axes.get_title(loc="left").split(",")[0]
+
+
+def stated_settings(calls: Calls, axes: Sequence[Axes], findings: Sequence[str]) -> None:
+    """Draw the ends of what a study states across the box of each control and order of start that it states it of."""
+    if not findings:
+        return
+    rows = calls.api.rows("published_comparison", study_id=calls.study, finding_id=list(findings))
+    for one in axes:
+        mine = rows[is_of_panel(rows, one)]
+        for place, (control, order) in enumerate(calls.settings, 1):
+            of_setting = mine[(mine.congestion_control == control) & (mine.start_order == order)]
+            for end in sorted({*of_setting.stated_low.dropna(), *of_setting.stated_high.dropna()}):
+                one.plot([place - 0.42, place + 0.42], [end, end], label="stated, or the ends of its range", **STATED)
 
 
 def solo_figure(
@@ -239,7 +260,7 @@ def solo_figure(
     for one, application in zip(grid[0], applications, strict=True):
         mine = rows[rows.application == application]
         runs_and_boxes(one, {names.format(level): mine[mine[factor] == level].metric_value for level in levels})
-        one.set_title(application)
+        one.set_title(plain_name(application))
         one.set_xlabel(axis)
     grid[0, 0].set_ylabel(label)
     if calls.study != OWN:
@@ -247,8 +268,11 @@ def solo_figure(
     return figure, list(grid[0])
 
 
-def solo_rate_figure(calls: Calls) -> Figure | None:
-    """Draw the rate of a call alone by the RTT of the path, on its fastest link behind tail-drop with 2 BDP."""
+def solo_rate_figure(calls: Calls, findings: Sequence[str], words: str) -> Figure | None:
+    """Draw the rate of a call alone by the RTT of the path, on its fastest link behind tail-drop with 2 BDP.
+
+    What the study states of its own is a dashed line.
+    """
     solo = calls.metric("rate_bps", role="app", start_order="solo", workload="call", aqm="tail-drop", queue_size_bdp=2)
     solo = solo[solo.bandwidth_bps == solo.application.map(calls.full_bps)]
     solo["metric_value"] /= 1e6
@@ -261,6 +285,7 @@ def solo_rate_figure(calls: Calls) -> Figure | None:
     figure, line = drawn
     for one in line:
         one.set_ylim(bottom=0)
+    stated_lines(calls, line, findings, words)
     return figure
 
 
@@ -300,10 +325,11 @@ def stepped_figure(study: str, rows: pd.DataFrame) -> Figure:
         counts = []
         for application, mine in chosen.groupby("application"):
             colour = series[application].colour
-            one.plot(mine.second, mine.rate_median_bps / 1e6, linewidth=1.2, color=colour, label=application)
+            name = plain_name(application)
+            one.plot(mine.second, mine.rate_median_bps / 1e6, linewidth=1.2, color=colour, label=name)
             band = (mine.second, mine.rate_q1_bps / 1e6, mine.rate_q3_bps / 1e6)
             one.fill_between(*band, color=colour, alpha=0.25, linewidth=0)
-            counts.append(f"{application} n = {mine.runs.max()}")
+            counts.append(f"{name} n = {mine.runs.max()}")
         queue = f"tail-drop queue of {size / 1000:g} kB" if study == OWN else label
         one.set_title(f"{queue}, {rtt:g} ms; {', '.join(counts)}")
         one.set_ylabel("rate (Mbit/s)")
@@ -335,10 +361,8 @@ def harm_and_brisque_figure(calls: Calls, rates: Mapping[str, int]) -> Figure | 
             mine = pairs[(pairs.queue_label == queue) & (pairs.application == application)]
             if mine.empty:
                 continue
-            look = series[application].line
-            one.plot(
-                mine.harm_ratio, mine.qoe_score, linestyle="none", markersize=3, alpha=0.6, label=application, **look
-            )
+            look, name = series[application].line, plain_name(application)
+            one.plot(mine.harm_ratio, mine.qoe_score, linestyle="none", markersize=3, alpha=0.6, label=name, **look)
             counts.append(str(len(mine)))
         one.set_title(f"{queue}; n = {', '.join(counts)}")
         one.set_xlabel("throughput harm (ratio)")

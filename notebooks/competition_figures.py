@@ -20,11 +20,12 @@ from figures import (
     plain_name,
     records,
     runs_by_rate,
+    seconds_of_flow,
     series_legend,
-    whole_seconds,
 )
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 #: The study that the texts of the notebooks are about: its figures have their name alone.
 TOLD = "vca-fairness-vm-2026"
@@ -110,8 +111,8 @@ def of_incumbents(rows: pd.DataFrame, study: str) -> pd.DataFrame:
 
 
 def settings(rows: pd.DataFrame) -> pd.Series:
-    """Return the setting of each row: the application, its competitor and the order of start."""
-    return rows.application + " against " + competitors(rows) + ", " + rows.start_order.map(plain_name)
+    """Return the setting of each row: the competitor of the application, and the order of start."""
+    return "against " + competitors(rows) + ", " + rows.start_order.map(plain_name)
 
 
 def in_order(queues: Iterable[Any]) -> list[str]:
@@ -120,6 +121,12 @@ def in_order(queues: Iterable[Any]) -> list[str]:
     # Numbers in a name count as numbers: 16 packets are fewer than 128.
     parts_of = {name: [part.zfill(9) for part in re.split(r"(\d+)", name)] for name in found - set(QUEUES)}
     return [queue for queue in QUEUES if queue in found] + sorted(parts_of, key=lambda name: parts_of[name])
+
+
+def of_links(rows: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield the rows by the columns ``names``, in their order; queues are in the order of the testbed's."""
+    queues = pd.Categorical(rows.queue_label, in_order(rows.queue_label), ordered=True)
+    yield from rows.assign(queue_label=queues).groupby(list(names), dropna=False, observed=True)
 
 
 def controls_first(names: Iterable[str]) -> list[str]:
@@ -161,8 +168,22 @@ def rate_axis(axes: Axes, rates: Sequence[float]) -> None:
         axes.minorticks_off()
     else:
         axes.set_xlim(0, max(rates) * (1.12 if len(rates) > 1 else 2))
-    axes.set_xticks(list(rates), [f"{rate:g}" for rate in rates])
+    axes.set_xticks(list(rates), rate_labels(rates))
     axes.set_xlabel("rate of the link (Mbit/s)")
+
+
+def rate_labels(rates: Sequence[float]) -> list[str]:
+    """Return the labels of rates in ascending order: one less than 15 % above another stands beside its label."""
+    labels: list[str] = []
+    labelled = 0
+    for place, rate in enumerate(rates):
+        is_near = place > 0 and rate < 1.15 * rates[labelled]
+        labels.append("" if is_near else f"{rate:g}")
+        if is_near:
+            labels[labelled] += f", {rate:g}"
+        else:
+            labelled = place
+    return labels
 
 
 def share_figure(
@@ -187,7 +208,7 @@ def share_figure(
             label = f"against {other}"
             points_and_medians(one, of_other, of_other.bandwidth_bps / 1e6, label, **series[label].line)
         where = "" if pd.isna(direction) else f", {direction}"
-        one.set_title(f"{incumbent}{where}; {runs_of(shown, ['bandwidth_bps', 'other'])}")
+        one.set_title(f"{plain_name(incumbent)}{where}; {runs_of(shown, ['bandwidth_bps', 'other'])}")
         if direction == "uplink" and stated_uplink is not None:
             one.plot([0, 2], [stated_uplink] * 2, label="stated: Zoom and Meet, up to 2 Mbit/s uplink", **STATED)
         rate_axis(one, rates)
@@ -251,7 +272,7 @@ def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figur
                 in_mbits = chosen.assign(metric_value=chosen.metric_value / 1e6)
                 points_and_medians(one, in_mbits, chosen.bandwidth_bps / 1e6, label, line, markersize=4, **style)
         behind = "" if len(same) or solo.empty else f"\nalone behind {' or '.join(in_order(solo.queue_label))}"
-        one.set_title(f"{incumbent}, {queue}{behind}", fontsize=8)
+        one.set_title(f"{plain_name(incumbent)}, {queue}{behind}", fontsize=8)
         one.set_ylim(0, max(rates) / 1e6 * 1.05)
         one.set_ylabel("bitrate (Mbit/s)")
         rate_axis(one, [rate / 1e6 for rate in rates])
@@ -264,7 +285,7 @@ def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
     """Draw the received rates of both sides by second, a panel for each pair, order of start and queue.
 
     ``rows`` are of ``rate_profile`` with one rate of the link, through ``competing``. Lines are medians over runs,
-    bands quartiles where there are several. The first and the last second, in which runs begin and end, are left out.
+    bands quartiles where there are several. The seconds in which a flow begins and ends are left out.
     """
     kinds = [
         (application, other, order, queue, shown)
@@ -277,39 +298,45 @@ def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
     highest = rows.rate_median_bps.max() / 1e6
     for one, (application, other, order, queue, shown) in zip(axes, kinds, strict=True):
         for side, flow in (("application", shown[shown.role == "app"]), ("competitor", shown[shown.role != "app"])):
-            whole = flow[flow.second.isin(whole_seconds(list(flow.second)))].sort_values("second")
+            whole = flow[flow.second.isin(seconds_of_flow(dict(zip(flow.second, flow.rate_median_bps, strict=True))))]
+            whole = whole.sort_values("second")
             if whole.empty:
                 continue
             one.plot(whole.second, whole.rate_median_bps / 1e6, color=series[side].colour, label=side)
             if whole.runs.max() > 1:
                 band = (whole.second, whole.rate_q1_bps / 1e6, whole.rate_q3_bps / 1e6)
                 one.fill_between(*band, color=series[side].colour, alpha=0.25, linewidth=0)
-        words = f"{application} against {other}, {plain_name(order)}"
+        words = f"{plain_name(application)} against {other}, {plain_name(order)}"
         one.set_title(f"{words}\n{queue}, n = {int(shown.runs.max())}", fontsize=7)
         one.set_ylim(0, highest * 1.05)
         one.set_ylabel("rate (Mbit/s)")
         one.set_xlabel("time (s)")
+        one.xaxis.set_major_locator(MaxNLocator(integer=True))
     series_legend(figure)
     figure.suptitle(title)
     return figure
 
 
 def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = ()) -> Figure:
-    """Draw flow-rate equality behind one queue, as Figures 3, 4 and 7 of PAM'21: a panel for each direction.
+    """Draw flow-rate equality behind one queue, as Figures 3, 4 and 7 of PAM'21, by direction and application.
 
     ``rows`` are of ``run_metric`` of one study and queue, with ``setting``; ``stated`` the rows of
     ``published_comparison`` that are of this queue, drawn in the panel of their direction as a band.
     """
-    directions = by_direction(rows)
-    rates = sorted(int(rate) for rate in rows.bandwidth_bps.unique())
+    kinds = of_one_application(rows)
+    rates = rates_of_applications(rows)
     series = looks(sorted(set(rows.setting)))
-    figure, axes = panels(len(directions), across=2, width=2 * max(6.4, 2.2 * len(rates)), height=3.8)
-    for one, (direction, shown) in zip(axes, directions, strict=True):
-        runs_by_rate(one, records(shown), "flow-rate equality\n(competitor all −1 … application all 1)", series, rates)
+    across = min(len(kinds), 3)
+    figure, axes = panels(
+        len(kinds), across=across, width=across * max(5.6, 1.1 * max(map(len, rates.values()))), height=4.4
+    )
+    for one, (application, direction, shown) in zip(axes, kinds, strict=True):
+        label = "flow-rate equality\n(competitor all −1 … application all 1)"
+        runs_by_rate(one, records(shown), label, series, rates[application])
         one.axhline(0, color="0.4", linewidth=0.8)
         one.set_ylim(-1.05, 1.05)
-        where = f"{direction}, " if direction else ""
-        one.set_title(f"{where}{runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
+        where = f", {direction}" if direction else ""
+        one.set_title(f"{application}{where}; {runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
         for row in stated:
             if is_of_direction(row, direction):
                 band_of_stated(one, row)
@@ -318,9 +345,20 @@ def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str
     return figure
 
 
-def by_direction(rows: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows of each direction, those that state none under an empty name."""
-    return [(str(direction), mine) for direction, mine in rows.groupby(rows.direction.fillna(""))]
+def of_one_application(rows: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
+    """Return the rows of each application and direction, those that state none under an empty name."""
+    return [
+        (plain_name(application), str(direction), mine)
+        for (direction, application), mine in rows.groupby([rows.direction.fillna(""), rows.application])
+    ]
+
+
+def rates_of_applications(rows: pd.DataFrame) -> dict[str, list[int]]:
+    """Return the rates of the link that each application has runs at, in bit/s and ascending."""
+    return {
+        plain_name(application): sorted(int(rate) for rate in mine.bandwidth_bps.unique())
+        for application, mine in rows.groupby("application")
+    }
 
 
 def is_of_direction(row: Mapping[str, Any], direction: str) -> bool:
@@ -341,26 +379,27 @@ def queue_figure(
     rows: pd.DataFrame, title: str, label: str, stated: Mapping[str, Sequence[Mapping[str, Any]]], *, log: bool = False,
     half_of: tuple[str, str] | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw a value of each run by the link's rate, as Figures 5 and 6 of PAM'21: a panel for each queue and direction.
+    """Draw a value of each run by the link's rate, as Figures 5 and 6 of PAM'21, by application, queue and direction.
 
     ``rows`` are of ``run_metric`` of one study, with ``setting``; ``stated`` the rows of ``published_comparison`` of a
     queue, by its label. ``half_of`` is a queue and one whose delay at 0.5 Mbit/s against CUBIC is
     stated as twice of it.
     """
     kinds = [
-        (queue, direction, shown)
+        (queue, application, direction, shown)
         for queue in in_order(rows.queue_label)
-        for direction, shown in by_direction(rows[rows.queue_label == queue])
+        for application, direction, shown in of_one_application(rows[rows.queue_label == queue])
     ]
-    rates = sorted(int(rate) for rate in rows.bandwidth_bps.unique())
+    rates = rates_of_applications(rows)
     series = looks(sorted(set(rows.setting)))
-    width = max(5.6, (0.6 + 0.1 * len(series)) * len(rates))
+    width = max(5.6, (0.6 + 0.1 * len(series)) * max(map(len, rates.values())))
     figure, axes = panels(len(kinds), across=2, width=2 * width, height=3.4)
     low, high = rows.metric_value.min(), rows.metric_value.max()
-    for one, (queue, direction, shown) in zip(axes, kinds, strict=True):
-        runs_by_rate(one, records(shown), label, series, rates)
+    for one, (queue, application, direction, shown) in zip(axes, kinds, strict=True):
+        runs_by_rate(one, records(shown), label, series, rates[application])
         where = f", {direction}" if direction else ""
-        one.set_title(f"{queue}{where}; {runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
+        words = runs_of(shown, ["setting", "bandwidth_bps"])
+        one.set_title(f"{application}, {queue}{where}; {words} a setting and rate", fontsize=8)
         if log:
             one.set_yscale("log")
             one.set_ylim(low / 1.3, high * 1.3)
@@ -372,9 +411,13 @@ def queue_figure(
                 band_of_stated(one, row)
         if half_of and queue == half_of[0]:
             is_stated = (rows.bandwidth_bps == 500_000) & (rows.congestion_control == "cubic")
+            is_stated &= rows.application.map(plain_name) == application
             baseline = rows[is_stated & (rows.queue_label == half_of[1])].metric_value
             if len(baseline):
-                place, words = rates.index(500_000), f"stated: half of {half_of[1]}, Zoom and CUBIC, 0.5 Mbit/s"
+                place, words = (
+                    rates[application].index(500_000),
+                    f"stated: half of {half_of[1]}, Zoom and CUBIC, 0.5 Mbit/s",
+                )
                 one.plot([place - 0.45, place + 0.45], [baseline.median() / 2] * 2, label=words, **STATED)
     series_legend(figure, 3)
     figure.suptitle(title + one_direction(rows))
@@ -410,13 +453,14 @@ def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
             one.bar(medians.index, medians, width * 0.9, label=queue, color=series[queue].colour)
             if len(of_queue) > len(medians):
                 one.plot(of_queue.place, of_queue.harm_ratio, ".", color="0.2", markersize=2.5)
-        one.set_title(f"{incumbent} against {other}, {rate / 1e6:g} Mbit/s; {runs_of(shown, ['queue_label'])}")
+        pair = f"{plain_name(incumbent)} against {other}"
+        one.set_title(f"{pair}, {rate / 1e6:g} Mbit/s; {runs_of(shown, ['queue_label'])}")
         one.axhline(0, color="0.4", linewidth=0.8)
         one.set_xticks(range(len(metrics)), metrics)
         one.set_xlim(-0.5, len(metrics) - 0.5)
         one.set_ylim(lowest * 1.05, highest * 1.05 or 1)
         one.set_ylabel("harm to the incumbent (ratio)")
-    series_legend(figure)
+    series_legend(figure, order=queues)
     figure.suptitle(title)
     return figure
 

@@ -34,6 +34,7 @@ class PlantedRows:
 
     def __init__(self, **datasets: list[dict[str, Any]]) -> None:
         stated = pd.read_csv(ROOT / "models" / "seeds" / "published_finding.csv")
+        stated = stated.assign(application=None, congestion_control=None, start_order=None)
         self.datasets = {"published_comparison": stated} | {name: pd.DataFrame(rows) for name, rows in datasets.items()}
 
     def rows(self, dataset: str, order: Any = None, select: Any = None, **filters: Any) -> pd.DataFrame:

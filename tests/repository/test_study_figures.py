@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_tma23_figure_2_has_the_rtt_axis() -> None:
         for rtt, rate in ((10, 0.61e6), (50, 0.62e6), (50, 0.45e6), (100, 0.63e6))
     ]
     figure = drawn_of_calls('"tma23-figure-02"', runs)["tma23-figure-02"]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["signal", "telegram"]  # those that met TCP
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Signal", "Telegram"]  # those that met TCP
     for axes in figure.axes:
         assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["10 ms", "50 ms", "100 ms"]
     assert {0.61, 0.62, 0.45, 0.63} <= points(figure)
@@ -104,6 +105,33 @@ def test_tma23_figures_are_of_every_study_with_such_calls_on_its_own_links(capsy
     )
 
 
+def test_what_tma23_states_of_a_setting_stands_across_its_box() -> None:
+    harms = [
+        one | {"metric": "harm_throughput_ratio", "queue_size_bdp": 2, "metric_value": 0.7, "aqm": "tail-drop"}
+        for one in CALLS
+    ]
+    row = {"study_id": "tma23-imvca", "finding_id": "tma23-04", "congestion_control": "cubic"}
+    stated = [
+        row | {"application": "signal", "start_order": "app_first", "stated_low": 0.75, "stated_high": 0.75},
+        row | {"application": "telegram", "start_order": "app_first", "stated_low": 0.2, "stated_high": 0.25},
+    ]
+    planted = PlantedRows(
+        run_metric=[TMA23_RUN | one for one in harms], run=CALLS, demand=DEMANDS, published_comparison=stated
+    )
+    drawn = drawn_by("tma23-instant-messengers", '"tma23-figure-04"', planted, before=("calls_of_studies(api)",))
+    lines = [
+        {(round(line.get_xdata()[0], 2), line.get_ydata()[0]) for line in axes.lines if "stated" in line.get_label()}
+        for axes in drawn["tma23-figure-04"].axes
+    ]
+    assert lines == [{(0.58, 0.75)}, {(0.58, 0.2), (0.58, 0.25)}]
+
+
+def test_labels_of_rates_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "notebooks"))
+    labels = importlib.import_module("competition_figures").rate_labels
+    assert labels([0.3, 0.45, 1.9, 2.0, 5.0]) == ["0.3", "0.45", "1.9, 2", "", "5"]
+
+
 def test_imc21_figures_have_the_application_as_incumbent() -> None:
     run = {"study_id": "vca-fairness-vm-2026", "exclusion_reason": None, "queue_label": "CoDel", "role": "app"}
     run |= {"congestion_control": "cubic", "application": "rtp-cbr", "bandwidth_bps": 1_000_000, "run_id": "a"}
@@ -125,18 +153,23 @@ def test_imc21_figures_have_the_application_as_incumbent() -> None:
             ("rate_bps", "app", 210_000), ("rate_bps", "rival", 790_000),
         )
     ]  # fmt: skip
-    planted = PlantedRows(run_metric=runs, study=[{"study_id": study} for study in ("vca-fairness-vm-2026", "pairs")])
+    runs += [one | {"bandwidth_bps": 2_000_000} for one in runs]
+    # A study with one rate of the link has nothing to draw over it.
+    runs += [one | {"study_id": "one-rate"} for one in runs if one["bandwidth_bps"] == 1_000_000]
+    studies = ("vca-fairness-vm-2026", "pairs", "one-rate")
+    planted = PlantedRows(run_metric=runs, study=[{"study_id": study} for study in studies])
     before = ('"imc21-published-shares"', 'share["against"] =')
     shares = drawn_by("imc21-competition", '"imc21-link-share"', planted, before=before)
     assert set(shares) - {"imc21-published-shares"} == {"imc21-link-share-codel", "imc21-link-share-pairs-codel"}
     own, stated = shares["imc21-link-share-codel"].axes
-    assert [list(line.get_ydata()) for line in own.lines if line.get_label() == "against CUBIC"] == [[0.42]]
-    assert own.get_title(loc="left") == "rtp-cbr, downlink; n = 1"
+    assert [list(line.get_ydata()) for line in own.lines if line.get_label() == "against CUBIC"] == [[0.42, 0.42]]
+    assert own.get_title(loc="left") == "constant RTP, downlink; n = 1"
     assert stated.get_title(loc="left").startswith("stated of others")
     assert "uplink: no runs" in shares["imc21-link-share-codel"].get_suptitle()
     pairs = shares["imc21-link-share-pairs-codel"].axes[0]
-    assert [list(line.get_ydata()) for line in pairs.lines if line.get_label() == "against zoom"] == [[0.79]]
+    assert [list(line.get_ydata()) for line in pairs.lines if line.get_label() == "against zoom"] == [[0.79, 0.79]]
     rates = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=(*before, '"imc21-link-share"'))
+    assert set(rates) - {*shares} == {"imc21-bitrates", "imc21-bitrates-pairs"}
     assert points(rates["imc21-bitrates"]) == {0.42, 0.49}
     lines = {line.get_label(): line.get_ydata()[0] for line in rates["imc21-bitrates-pairs"].axes[0].lines}
     assert lines == {"incumbent, against zoom": 0.79, "zoom": 0.21}
@@ -198,9 +231,11 @@ def test_every_run_is_drawn_over_its_box() -> None:
     figure, axes = plt.subplots()
     values = [0.38] * 6 + [0.5] * 7
     figures.runs_and_boxes(axes, {"whatsapp": values, "none": [], "one": [1.0]})
-    drawn = sorted(float(y) for line in axes.lines if line.get_marker() == "o" for y in line.get_ydata())
+    runs = [line for line in axes.lines if line.get_marker() == "o"]
     plt.close(figure)
-    assert drawn == [*values, 1.0]
+    assert sorted(float(y) for line in runs for y in line.get_ydata()) == [*values, 1.0]
+    # One run stands in the middle of its place.
+    assert list(runs[-1].get_xdata()) == [3]
 
 
 PAM21_RUN = {"exclusion_reason": None, "role": "all", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
@@ -238,7 +273,7 @@ def test_pam21_figures_5_and_6_are_of_every_study_with_each_run_and_figure_5_of_
     assert set(fifth) == {"pam21-figure-05-one", "pam21-figure-05-other"}
     assert [len(fifth[f"pam21-figure-05-{study}"].axes) for study in ("one", "other")] == [2, 1]
     lines = [{str(line.get_label()): line for line in axes.lines} for axes in fifth["pam21-figure-05-one"].axes]
-    assert [list(of_panel["zoom against CUBIC, app first"].get_ydata()) for of_panel in lines] == [[0.25], [0.35]]
+    assert [list(of_panel["against CUBIC, app first"].get_ydata()) for of_panel in lines] == [[0.25], [0.35]]
     # The statement is of the uplink.
     stated = [[name for name in of_panel if name.startswith("stated: queuing delay")] for of_panel in lines]
     assert [len(names) for names in stated] == [0, 1]
@@ -248,13 +283,16 @@ def test_pam21_figures_5_and_6_are_of_every_study_with_each_run_and_figure_5_of_
     # Bandwidth is on the axis, also of a queue that has not all of them.
     for axes in (tail_drop, codel):
         assert [label.get_text() for label in axes.get_xticklabels()] == ["0.5", "4"]
-    assert {y for line in tail_drop.lines for y in line.get_ydata() if line.get_label().startswith("zoom")} == {90, 30}
+    assert {y for line in tail_drop.lines for y in line.get_ydata() if line.get_label().startswith("against")} == {
+        90,
+        30,
+    }
     # Half of tail-drop with 2 BDP, at the rate that it is stated of.
     stated = [list(line.get_ydata()) for line in codel.lines if line.get_label().startswith("stated: half")]
     assert stated == [[45, 45]]
     (legend,) = sixth["pam21-figure-06-one"].legends
-    assert {text.get_text() for text in legend.get_texts() if text.get_text().startswith("zoom")} == {
-        "zoom against CUBIC, app first", "zoom against CUBIC, TCP first", "zoom against meet, rival first",
+    assert {text.get_text() for text in legend.get_texts() if text.get_text().startswith("against")} == {
+        "against CUBIC, app first", "against CUBIC, TCP first", "against meet, rival first",
     }  # fmt: skip
 
 
@@ -271,13 +309,21 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
     ]  # fmt: skip
     # Of another study that does not state a direction, nothing is missing.
     runs.append(runs[-1] | {"study_id": "t", "direction": None})
+    # Another application with the same competitor has a panel of its own, with its rates alone.
+    other = {"study_id": "two", "queue_label": "FQ-CoDel"}
+    runs += [runs[0] | other, runs[2] | other | {"application": "teams", "configuration_id": "d", "metric_value": 0.9}]
     drawn = drawn_by("pam21-zoom-form", '"pam21-figure-03-04-07"', planted_runs(runs))
     assert drawn.pop("pam21-figure-03-04-07-t-codel").get_suptitle() == "t, CoDel"
+    teams, zoom = drawn.pop("pam21-figure-03-04-07-two-fq-codel").axes
+    for axes, application, rate, value in ((teams, "teams", "4", 0.9), (zoom, "zoom", "0.5", 0.2)):
+        assert axes.get_title(loc="left") == f"{application}, downlink; n = 1 a setting and rate"
+        assert [label.get_text() for label in axes.get_xticklabels()] == [rate]
+        assert [list(line.get_ydata()) for line in axes.lines if line.get_label().startswith("against")] == [[value]]
     assert set(drawn) == {"pam21-figure-03-04-07-s-codel", "pam21-figure-03-04-07-s-fq-codel"}
     down, up = drawn["pam21-figure-03-04-07-s-fq-codel"].axes
     lines = [{line.get_label(): line for line in axes.lines} for axes in (down, up)]
-    assert list(lines[0]["zoom against CUBIC, app first"].get_ydata()) == [0.1, 0.2, 0.3]
-    assert list(lines[1]["zoom against CUBIC, app first"].get_ydata()) == [0.4]
+    assert list(lines[0]["against CUBIC, app first"].get_ydata()) == [0.1, 0.2, 0.3]
+    assert list(lines[1]["against CUBIC, app first"].get_ydata()) == [0.4]
     # The statement is of FQ-CoDel on the downlink.
     bands = [[patch.get_label() for patch in axes.patches] for axes in (down, up)]
     assert bands == [["stated: flow-rate equality Zoom against TCP, FQ-CoDel, downlink"], []]

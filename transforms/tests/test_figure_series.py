@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from sojourn_transforms.figures import check_series, looks, plain_name, series_legend
+from sojourn_transforms.figures import check_series, looks, plain_name, seconds_of_flow, series_legend
 
 
 def figure_of(*panels: dict[str, list[float]], legend: bool = True) -> Figure:
@@ -66,7 +66,24 @@ def test_a_series_without_one_handle_is_refused(handles: int) -> None:
         check_series(figure)
 
 
+def test_a_legend_has_no_more_columns_than_fit_the_figure_and_an_order_of_its_own() -> None:
+    names = [f"WebRTC call against CUBIC, application {number} first" for number in range(4)]
+    figure = figure_of({name: [1.0] for name in names}, legend=False)
+    figure.set_size_inches(6.0, 4.0)
+    series_legend(figure, order=names[::-1])
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert [text.get_text() for text in legend.get_texts()] == names[::-1]
+
+
+def test_seconds_within_which_a_flow_begins_or_ends_are_none_of_it() -> None:
+    assert seconds_of_flow({0: 0.0, 1: 0.0, 2: 0.3, 3: 1.0, 4: 0.0, 5: 1.0, 6: 0.2, 7: 0.0}) == {3, 4, 5}
+    assert seconds_of_flow({0: 0.0}) == set()
+
+
 def test_names_of_columns_and_of_linux_are_written_plainly() -> None:
     assert [plain_name(name) for name in ("bbr", "tcp cubic", "app_first", "rtp-cbr")] == [
-        "BBRv1", "CUBIC", "app first", "rtp-cbr",
+        "BBRv1", "CUBIC", "app first", "constant RTP",
     ]  # fmt: skip

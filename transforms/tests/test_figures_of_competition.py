@@ -38,6 +38,12 @@ def test_the_matrix_has_incumbents_as_rows_and_each_share_with_its_n(axes: Axes)
         share_matrix(axes, [*rows, rows[0]])
 
 
+def test_words_of_a_competitor_stand_below_each_other_and_do_not_meet_the_next_column(axes: Axes) -> None:
+    row = {"incumbent": "zoom", "competitor": "webrtc", "incumbent_share_median_ratio": 0.25, "runs": 2}
+    share_matrix(axes, [row])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["WebRTC\ncall"]
+
+
 def test_capacity_has_the_lines_of_all_and_of_half_and_a_point_for_each_run(axes: Axes) -> None:
     row = {"incumbent": "zoom", "competitor": "meet", "exclusion_reason": None}
     rows = [
@@ -67,6 +73,15 @@ def test_rates_are_counted_from_the_competitors_start_without_the_partial_second
     # -31 and 150 are outside, and each run has a first and a last second that is partial.
     assert drawn == {"incumbent": [-30, 0, 149], "competitor": [-30, 0, 149]}
     assert axes.get_xlim() == (-30, 149)
+
+
+def test_a_competitor_is_drawn_from_its_first_whole_second_on(axes: Axes) -> None:
+    rates = {-3: 0.0, -2: 0.0, -1: 0.2e6, 0: 1e6, 1: 1e6, 2: 0.5e6}
+    row = {"side": "competitor", "run_id": "a", "exclusion_reason": None}
+    rates_about_competition(
+        axes, [row | {"competition_second": second, "rate_bps": rate} for second, rate in rates.items()]
+    )
+    assert list(axes.lines[0].get_xdata()) == [0, 1]
 
 
 def test_the_axis_about_competition_ends_where_the_runs_do(axes: Axes) -> None:

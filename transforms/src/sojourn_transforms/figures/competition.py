@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
-from sojourn_transforms.figures.series import Look, looks, plain_name, whole_seconds
+from sojourn_transforms.figures.series import Look, looks, plain_name, seconds_of_flow, whole_seconds
 
 SIDES = ("incumbent", "competitor")
 WITHOUT_RUNS = "0.92"
@@ -55,7 +57,7 @@ def share_matrix(axes: Axes, rows: Iterable[Mapping[str, Any]]) -> None:
             axes.text(
                 place, line, label, ha="center", va="center", fontsize=7.5, color="0.35" if value is None else "k"
             )
-    axes.set_xticks(range(len(competitors)), [plain_name(name) for name in competitors])
+    axes.set_xticks(range(len(competitors)), [plain_name(name).replace(" ", "\n") for name in competitors])
     axes.set_yticks(range(len(incumbents)), [plain_name(name) for name in incumbents])
     axes.set_xlabel("competitor")
     axes.set_ylabel("incumbent")
@@ -97,13 +99,20 @@ def bitrate_over_capacity(
     axes.set_ylabel("rate of the incumbent (Mbit/s)")
 
 
+def _above(axes: Axes) -> float:
+    """Return an end of the y axis from 0 that leaves room above the highest line."""
+    heights = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines] or [np.zeros(1)])
+    return 1.08 * (float(np.nanmax(heights, initial=0.0)) or 1.0)
+
+
 def rates_about_competition(
     axes: Axes, rows: Iterable[Mapping[str, Any]], start_s: int = -30, end_s: int = 150
 ) -> None:
     """Draw the median over runs of both rates, in Mbit/s, from ``start_s`` to ``end_s`` about the competitor's start.
 
-    ``rows`` are of ``run_phase_second``, of one configuration. The first and the last second of a flow are partial and
-    left out, as are excluded runs and runs without a competition. The axis ends where the runs do.
+    ``rows`` are of ``run_phase_second``, of one configuration. The seconds of a flow's first and last packet are
+    partial and left out, as are those before and after, excluded runs and runs without a competition. The axis ends
+    where the runs do.
     """
     flows: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
@@ -117,16 +126,17 @@ def rates_about_competition(
         rates: dict[int, list[float]] = {}
         for (of_side, _), seconds in flows.items():
             if of_side == side:
-                for second in whole_seconds(list(seconds)):
+                for second in seconds_of_flow(seconds):
                     if start_s <= second < end_s:
                         rates.setdefault(second, []).append(seconds[second])
         if rates:
             times = sorted(rates)
             axes.plot(times, [median(rates[time]) for time in times], color=styles[side].colour, label=side)
             seen |= set(times)
-    axes.axvline(0, color="0.5", linewidth=0.8, linestyle="--")
     axes.set_xlim(min(seen | {0}), max(seen | {1}))
-    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(0, _above(axes))
+    axes.axvline(0, color="0.5", linewidth=0.8, linestyle="--")
     axes.set_xlabel("time since the competitor's start (s)")
     axes.set_ylabel("rate (Mbit/s)")
 
@@ -155,7 +165,7 @@ def rates_under_a_programme(
     sent = [float("nan") if row["rate_median_bps"] is None else row["rate_median_bps"] / 1e6 for row in seconds]
     axes.step(times, of_link, where="post", color="0.4", linestyle="--", label="link")
     axes.plot(times, sent, color="C0", label="sent, median over runs")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, _above(axes))
     steps = {(int(row["step_second"]), float(row["from_rtt_ms"]), float(row["to_rtt_ms"])) for row in rtt_steps}
     if not steps:
         return None

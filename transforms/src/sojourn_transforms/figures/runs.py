@@ -7,10 +7,12 @@ from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
 
 from sojourn_transforms.figures.series import STATED, Look, looks
 
+DELAY_CLASSES = {"acceptable": "up to 150 ms", "problematic": "up to 400 ms", "bad": "above 400 ms"}
 DELAY_COLOURS = {"acceptable": "#9ccb86", "problematic": "#f3c766", "bad": "#e0695c"}
 """Colours of the classes of ITU-T G.114, of the queuing delay alone."""
 
@@ -35,7 +37,7 @@ def runs_and_boxes(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     for place, values in enumerate(groups.values(), 1):
         ordered = sorted(values)
         # The golden ratio's multiples fill a width evenly, whatever the number of runs.
-        across = [place + 0.36 * ((number * 0.618034) % 1 - 0.5) for number in range(len(ordered))]
+        across = [place + 0.36 * ((0.5 + number * 0.618034) % 1 - 0.5) for number in range(len(ordered))]
         axes.plot(across, ordered, marker="o", markersize=2.2, color="C1", alpha=0.7, linestyle="none")
     axes.set_xticks(range(1, len(groups) + 1), labels)
     axes.set_xlim(0.4, len(groups) + 0.6)
@@ -107,6 +109,13 @@ def delay_heat_map(
     axes.set_title(f"mean queuing delay (ms), n = {sum(int(row['runs']) for row in cells.values())} runs")
 
 
+def delay_legend(figure: Figure) -> None:
+    """Draw the classes of the queuing delay with their colours, below the figure."""
+    patches = [Patch(facecolor=colour, edgecolor="0.3") for colour in DELAY_COLOURS.values()]
+    labels = [f"{name} ({DELAY_CLASSES[name]})" for name in DELAY_COLOURS]
+    figure.legend(patches, labels, loc="outside lower center", ncols=len(labels))
+
+
 def utilisation_boxes(
     axes: Axes, rows: Iterable[Mapping[str, Any]], *, sizes: Sequence[int] | None = None, stated: float | None = None
 ) -> None:
@@ -114,7 +123,8 @@ def utilisation_boxes(
 
     A box is over the seconds of the runs with one queue_limit_packets; seconds are not repetitions, so the label has
     the number of runs too. Excluded runs and seconds without utilisation are left out. ``sizes`` are the buffers of the
-    axis, without it those of the rows; ``stated`` is a mean that a study states, in percent.
+    axis, without it those of the rows; ``stated`` is a mean that a study states, in percent. The axis of y begins at 0,
+    or, where all is above one half, below the least.
     """
     seconds: dict[int, list[float]] = {}
     runs: dict[int, set[str]] = {}
@@ -135,7 +145,9 @@ def utilisation_boxes(
         axes.axhline(stated, label="stated: mean of the workload (Table 1)", **STATED)
     axes.set_xticks(range(len(places)), labels)
     axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
-    axes.set_ylim(bottom=0)
+    least = min((value for values in seconds.values() for value in values), default=0.0)
+    least = least if stated is None else min(least, stated)
+    axes.set_ylim(bottom=0 if least < 50 else 5 * (least // 5) - 5)
     axes.set_xlabel("buffer (packets)")
     axes.set_ylabel("utilisation of each second (%)")
 
@@ -161,8 +173,9 @@ def runs_by_rate(
     rates
         Rates of the columns in bit/s; without them, those that the rows have.
 
-    Within a column the runs of a setting are from left to right in order of time; an excluded one leaves its place
-    empty. A ring is a run before which the application had started again. The bar is the median.
+    Within a column the settings that have runs there share its width, in the order of their names. The runs of a
+    setting are from left to right in order of time; an excluded one leaves its place empty. A ring is a run before
+    which the application had started again. The bar is the median.
 
     Raises
     ------
@@ -180,12 +193,15 @@ def runs_by_rate(
     places = sorted({rate for of_setting in runs.values() for rate in of_setting}) if rates is None else list(rates)
     chosen = looks(sorted(runs)) if series is None else series
     restarted: list[tuple[float, float]] = []
-    width = 0.84 / max(len(runs), 1)
-    for number, (setting, of_setting) in enumerate(sorted(runs.items())):
+    settings_at = {
+        rate: sorted(setting for setting, of_setting in runs.items() if rate in of_setting) for rate in places
+    }
+    for setting, of_setting in sorted(runs.items()):
         look = chosen[setting]
         across, values = [], []
         for rate, column in of_setting.items():
-            left = places.index(rate) - 0.42 + number * width
+            width = 0.84 / len(settings_at[rate])
+            left = places.index(rate) - 0.42 + settings_at[rate].index(setting) * width
             here = []
             for place, run in enumerate(sorted(column)):
                 if column[run]["exclusion_reason"] is not None:

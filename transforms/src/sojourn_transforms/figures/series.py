@@ -7,7 +7,7 @@ one of them does not move the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,10 @@ COLOURS: tuple[str, ...] = tuple(
 """Those of the style."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d", "8")
 
+LEGEND_LETTER_INCHES = 0.07
+LEGEND_HANDLE_INCHES = 0.6
+"""What a letter of a legend takes, and its handle with the gap to the next column."""
+
 PLAIN_NAMES = {
     "cubic": "CUBIC",
     "reno": "Reno",
@@ -44,6 +48,15 @@ PLAIN_NAMES = {
     "tcp": "TCP",
     "rival": "rival",
     "screen_capture": "screen capture",
+    "signal": "Signal",
+    "telegram": "Telegram",
+    "whatsapp": "WhatsApp",
+    "webrtc": "WebRTC call",
+    "webrtc-gcc": "WebRTC call (GCC)",
+    "rtp-cbr": "constant RTP",
+    "imc21-median-of-5-s": "until the median over 5 s is what it was (IMC'21)",
+    "sojourn-share-held": "until nine tenths of it hold for 10 s",
+    "sojourn-demand-held": "until nine tenths of the demand hold for 10 s",
     "adsl": "ADSL",
     "cable": "cable",
     "ftth": "FTTH",
@@ -87,21 +100,39 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     }
 
 
-def series_legend(figure: Figure, columns: int = 4, axes: Iterable[Axes] | None = None) -> None:
-    """Draw one legend below the figure, each series of its panels once, with the handle of the first panel."""
+def series_legend(
+    figure: Figure, columns: int = 4, axes: Iterable[Axes] | None = None, order: Sequence[str] = ()
+) -> None:
+    """Draw one legend below the figure, each series of its panels once, with the handle of the first panel.
+
+    It has at most so many columns, and no more than fit the figure. Series of ``order`` come first, in that order.
+    """
     handles: dict[str, Artist] = {}
     for one in figure.axes if axes is None else axes:
         for handle, text in zip(*one.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, handle)
     if handles:
+        texts = [text for text in order if text in handles] + [text for text in handles if text not in order]
+        widest = max(len(text) for text in texts)
+        fitting = max(1, int(figure.get_figwidth() / (widest * LEGEND_LETTER_INCHES + LEGEND_HANDLE_INCHES)))
         figure.legend(
-            list(handles.values()), list(handles), loc="outside lower center", ncols=min(columns, len(handles))
-        )
+            [handles[text] for text in texts], texts, loc="outside lower center",
+            ncols=min(columns, fitting, len(texts)),
+        )  # fmt: skip
 
 
 def whole_seconds(seconds: Sequence[int]) -> set[int]:
     """Return the seconds without the first and the last, within which a run begins and ends."""
     return set(seconds) - {min(seconds), max(seconds)} if seconds else set()
+
+
+def seconds_of_flow(rates: Mapping[int, float]) -> set[int]:
+    """Return the seconds in which a flow is there throughout, of its rates by second.
+
+    Those within which its first and its last packet came are left out, and the seconds before and after.
+    """
+    sending = [second for second, rate in rates.items() if rate > 0]
+    return {second for second in rates if min(sending) < second < max(sending)} if sending else set()
 
 
 def check_series(figure: Figure) -> None:
