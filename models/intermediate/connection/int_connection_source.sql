@@ -9,7 +9,10 @@ final as (
         content_hash as source_hash,
         decoder_version
     from outcomes
-    where status != 'rejected'
+    where
+        status != 'rejected'
+        -- A file that became part of a recording has no facts of its own any more; an earlier build may have counted it alone.
+        and part_of is null
 )
 
 select * from final
