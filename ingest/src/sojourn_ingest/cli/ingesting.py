@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from itertools import chain
@@ -82,75 +82,81 @@ def run_ingest(options: IngestOptions) -> None:
     typer.Exit
         With status 1 after a failure, or 130 if the user stopped it.
     """
-    if options.crate is None:
-        with recorded_below(options.root):
-            _ingest(options, None)
-        return
-    paths = Paths.from_environment(options.var)
-    with staged_inputs(options.crate, options.sources, paths.generated / "inputs-of-crate") as staged:
-        for warning in staged.warnings:
-            typer.echo(f"warning: {printable(warning)}", err=True)
-        with recorded_below(staged.root):
-            _ingest(options, list(staged.files))
-
-
-def _ingest(options: IngestOptions, staged: list[Path] | None) -> None:
     console = Console(stderr=True)
     if options.engine != "spark":
         keep_pandas_out()
     paths = Paths.from_environment(options.var)
     remote = [path for path in options.sources if isinstance(path, RemotePath)]
-    try:
-        files = files_below(path for path in options.sources if not is_remote(path)) if staged is None else staged
-    except FileNotFoundError as error:
-        raise typer.BadParameter(str(error), param_hint="PATH") from error
-    # What Sojourn itself generated is not input, even when the folder around it is given.
-    files = [path for path in files if paths.var not in path.parents or paths.generated in path.parents]
-    if not files and not remote:
-        raise typer.BadParameter("no file below the given folders", param_hint="PATH")
-    try:
-        pseudonymiser, enrichment = pseudonymiser_of(options, paths), enrichment_of(options)
-    except (InputError, ForgottenListError) as error:
-        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
-        raise typer.Exit(1) from error
-    if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
-        count = enrichment.circuits.claimed_twice
-        console.print(markup(f"{options.circuits}: {counted(count, 'subnet')} of several circuits, counted as of none"))
-    lake = paths.open_lake()
-    try:
-        work = survey(lake, remote, packets=options.packets, largest=options.workers)
-    except FileNotFoundError as error:
-        raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="PATH") from error
-    batches = chain([files] if files else [], work.batches())
-    if options.dry_run:
-        session = IngestSession(
-            lake, pseudonymiser, packets=options.packets, server_names=options.server_names,
-            enrichment=enrichment, descriptions=work.descriptions,
-        )  # fmt: skip
-        for batch in batches:
-            session.prepare(batch)
-            _print_formats(console, session, batch)
-        return
-    if not options.ignore_disk:
-        _refuse_too_small_a_disk(console, options, lake, files, work)
-    holding = _runner(options, paths, lake)
-    try:
-        with lake.writing(), holding as runner:
+    with _local_files(options, paths) as local:
+        # What Sojourn itself generated is not input, even when the folder around it is given.
+        files = [path for path in local if paths.var not in path.parents or paths.generated in path.parents]
+        if not files and not remote:
+            raise typer.BadParameter("no file below the given folders", param_hint="PATH")
+        try:
+            pseudonymiser, enrichment = pseudonymiser_of(options, paths), enrichment_of(options)
+        except (InputError, ForgottenListError) as error:
+            console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
+            raise typer.Exit(1) from error
+        if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
+            count = enrichment.circuits.claimed_twice
+            console.print(
+                markup(f"{options.circuits}: {counted(count, 'subnet')} of several circuits, counted as of none")
+            )
+        lake = paths.open_lake()
+        try:
+            work = survey(lake, remote, packets=options.packets, largest=options.workers)
+        except FileNotFoundError as error:
+            raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="PATH") from error
+        batches = chain([files] if files else [], work.batches())
+        if options.dry_run:
             session = IngestSession(
-                lake, pseudonymiser, runner=runner, packets=options.packets, server_names=options.server_names,
+                lake, pseudonymiser, packets=options.packets, server_names=options.server_names,
                 enrichment=enrichment, descriptions=work.descriptions,
             )  # fmt: skip
-            attempts = _run(console, session, batches, len(files) + work.objects)
-    except LakeBusyError as error:
-        console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
-        raise typer.Exit(1) from error
-    except KeyboardInterrupt as error:
-        console.print("stopped; what was committed stays, the same command completes the rest")
-        raise typer.Exit(130) from error
-    _print_summary(Console(), attempts)
-    imperfect = [a for a in attempts if a.commit.status != "ok"]
-    if (options.strict and imperfect) or (attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)):
-        raise typer.Exit(1)
+            for batch in batches:
+                session.prepare(batch)
+                _print_formats(console, session, batch)
+            return
+        if not options.ignore_disk:
+            _refuse_too_small_a_disk(console, options, lake, files, work)
+        holding = _runner(options, paths, lake)
+        try:
+            with lake.writing(), holding as runner:
+                session = IngestSession(
+                    lake, pseudonymiser, runner=runner, packets=options.packets, server_names=options.server_names,
+                    enrichment=enrichment, descriptions=work.descriptions,
+                )  # fmt: skip
+                attempts = _run(console, session, batches, len(files) + work.objects)
+        except LakeBusyError as error:
+            console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            console.print("stopped; what was committed stays, the same command completes the rest")
+            raise typer.Exit(130) from error
+        _print_summary(Console(), attempts)
+        imperfect = [a for a in attempts if a.commit.status != "ok"]
+        if (options.strict and imperfect) or (
+            attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)
+        ):
+            raise typer.Exit(1)
+
+
+@contextmanager
+def _local_files(options: IngestOptions, paths: Paths) -> Iterator[list[Path]]:
+    """Yield the files below the sources, or those that a crate lists, while paths are recorded as the options say."""
+    if options.crate is None:
+        with recorded_below(options.root):
+            try:
+                files = files_below(path for path in options.sources if not is_remote(path))
+            except FileNotFoundError as error:
+                raise typer.BadParameter(str(error), param_hint="PATH") from error
+            yield files
+        return
+    with staged_inputs(options.crate, options.sources, paths.generated / "inputs-of-crate") as staged:
+        for warning in staged.warnings:
+            typer.echo(f"warning: {printable(warning)}", err=True)
+        with recorded_below(staged.root):
+            yield list(staged.files)
 
 
 def pseudonymiser_of(options: IngestOptions, paths: Paths) -> Pseudonymiser:

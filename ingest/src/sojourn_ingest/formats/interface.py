@@ -165,12 +165,6 @@ class Format(ABC):
     holds_addresses: bool
     #: Its facts depend on the prefix lists and on the rules of access technology.
     is_enriched: bool = False
-    #: Its files may be parts of one recording: see :meth:`recordings_among` and :meth:`recording`.
-    is_joined: bool = False
-    #: Its files describe files next to them. They are read again at each ingest, because those may come or change.
-    describes_neighbours: bool = False
-    #: Its facts are runs of studies, whose descriptions they need.
-    describes_runs: bool = False
     #: The study whose description its facts need, where the format is a table of one study.
     described_study: str | None = None
     #: Its facts are rows of runs, which of other formats say only what a file is.
@@ -179,8 +173,6 @@ class Format(ABC):
     may_give_none: bool = False
     #: What a source without a fact is, and what to do.
     without_facts: str = "nothing in it became a fact"
-    #: What :meth:`pair` returns, where there is such.
-    pair_format: type[Pair] | None = None
 
     @property
     @abstractmethod
@@ -235,50 +227,16 @@ class Format(ABC):
         """
         return False
 
-    def with_hints(self, hints: FlowHints) -> Format:
-        """Return a reader that uses what is declared about flows."""
-        return self
-
-    def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
-        """Return a suffix of the version for the files that its facts depend on; empty if there are none."""
-        return ""
-
-    def may_be_called(self, name: str) -> bool:
-        """Return whether a file of this format may have a name, so that others need not be opened to look."""
-        return True
-
-    def declared_files(self, source: Source) -> list[DeclaredFiles]:
-        """Return what a file declares about those next to it; nothing if it is not valid (its own attempt fails)."""
-        return []
-
-    def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
-        """Return the two measurements that a file's neighbours are together, if they are.
-
-        Raises
-        ------
-        InputError
-            If the file is not valid, or a neighbour is not the one that it lists.
-        """
-        return None
-
-    def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
-        """Return the files of this format that may continue one another, by their names alone."""
-        return []
-
-    def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
-        """Return the files of this format that continue one another, by name and by content."""
-        return []
-
-    def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
-        """Return why files that are declared to be one recording cannot be one, if they cannot."""
-        return None
-
-    def recording(self, parts: Sequence[Path]) -> Recording | None:
-        """Return what reads files of this format as one; None if they are never parts of a recording."""
-        return None
-
     def splittable(self) -> SplittableFormat | None:
         """Return this format as one whose files can be read in parts, if they can."""
+        return None
+
+    def joined(self) -> JoinedFormat | None:
+        """Return this format as one whose files may be parts of one recording, if they may."""
+        return None
+
+    def describing(self) -> DescribingFormat | None:
+        """Return this format as one whose files describe a run and the files next to them, if they do."""
         return None
 
 
@@ -300,6 +258,70 @@ class SplittableFormat(Format):
     @abstractmethod
     def read_part(self, source: Source, part: FilePart, context: Context, reading: Reading) -> Facts:
         """Yield the facts of one part; a fault after rows, also those of parts before it, goes into ``reading``."""
+
+
+class JoinedFormat(Format):
+    """A format whose files may be parts of one recording."""
+
+    def joined(self) -> JoinedFormat | None:
+        """Return this format."""
+        return self
+
+    @abstractmethod
+    def with_hints(self, hints: FlowHints) -> JoinedFormat:
+        """Return a reader that uses what is declared about flows."""
+
+    @abstractmethod
+    def families_among(self, paths: Iterable[Path]) -> list[list[Path]]:
+        """Return the files of this format that may continue one another, by their names alone."""
+
+    @abstractmethod
+    def recordings_among(self, paths: Iterable[Path]) -> list[tuple[Path, ...]]:
+        """Return the files of this format that continue one another, by name and by content."""
+
+    @abstractmethod
+    def why_not_one_recording(self, parts: Sequence[Path]) -> InputError | None:
+        """Return why files that are declared to be one recording cannot be one, if they cannot."""
+
+    @abstractmethod
+    def recording(self, parts: Sequence[Path]) -> Recording:
+        """Return what reads files of this format as one."""
+
+
+class DescribingFormat(Format):
+    """A format whose files describe a run of a study and the files next to them.
+
+    They are read again at each ingest, because their neighbours may come or change.
+    """
+
+    #: What :meth:`pair` returns.
+    pair_format: type[Pair]
+
+    def describing(self) -> DescribingFormat | None:
+        """Return this format."""
+        return self
+
+    @abstractmethod
+    def bound_to(self, source: Source, fingerprint: Fingerprint) -> str:
+        """Return a suffix of the version for the files that its facts depend on; empty if there are none."""
+
+    @abstractmethod
+    def may_be_called(self, name: str) -> bool:
+        """Return whether a file of this format may have a name, so that others need not be opened to look."""
+
+    @abstractmethod
+    def declared_files(self, source: Source) -> list[DeclaredFiles]:
+        """Return what a file declares about those next to it; nothing if it is not valid (its own attempt fails)."""
+
+    @abstractmethod
+    def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
+        """Return the two measurements that a file's neighbours are together, if they are.
+
+        Raises
+        ------
+        InputError
+            If the file is not valid, or a neighbour is not the one that it lists.
+        """
 
 
 class Recording(Format):
@@ -355,11 +377,13 @@ def recording_hash(part_hashes: Sequence[str]) -> str:
 __all__ = [
     "Context",
     "DeclaredFiles",
+    "DescribingFormat",
     "Facts",
     "FilePart",
     "Fingerprint",
     "Format",
     "InputError",
+    "JoinedFormat",
     "Pair",
     "Reading",
     "Recording",

@@ -21,7 +21,8 @@ class ContentAttempts:
         state = self._state
         draft.format = chosen.name
         chosen = state.reader_for(draft.path, chosen)
-        bound = chosen.bound_to(source, state.hashes.of)
+        describing = chosen.describing()
+        bound = "" if describing is None else describing.bound_to(source, state.hashes.of)
         draft.version = state.versions.of(chosen, bound)
         compatible = state.versions.compatible(chosen, bound)
         superseded = state.superseded_recording(draft)
@@ -76,7 +77,7 @@ class ContentAttempts:
         for commit in lake.holding_facts(draft.content_hash):
             if commit.name in superseded or commit.source_path == draft.source_path:
                 continue
-            if commit.parts and chosen.is_joined:
+            if commit.parts and chosen.joined() is not None:
                 # In any version: it is read again with the other files of its recording.
                 part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
                 return commit.of_part(part.source_path)

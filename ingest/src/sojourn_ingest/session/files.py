@@ -26,31 +26,28 @@ class FileAttempts:
 
         Any error of the file becomes the outcome's message; only faults of the lake, and of a store, are raised.
         """
-        with keeping([path]):
-            return self._attempt(path, opened)
-
-    def _attempt(self, path: Path, opened: OpenedFile | None) -> Attempt:
         draft = Draft(path)
-        try:
-            file_state = path.stat()
-        except OSError as error:
-            return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
-        draft.size_bytes, draft.modified_ns = file_state.st_size, file_state.st_mtime_ns
-        unchanged = self._unchanged(draft)
-        if unchanged is not None:
-            return Attempt(path, unchanged, "unchanged")
-        try:
-            opened = opened or open_file(path)
-            draft.take_state_of_copy()
-            source, draft.content_hash = opened.source, opened.content_hash
-            draft.compression = source.compression
-            if opened.fault is not None and source.plain_bytes == 0:
-                raise opened.fault
-            chosen = self._state.registry.recognise(source)
-        except InputError as error:
-            return self._contents.reject(draft, error)
-        with self._state.lake.deciding(draft.content_hash):
-            return self._contents.read(draft, source, chosen)
+        with keeping([path]):
+            try:
+                file_state = path.stat()
+            except OSError as error:
+                return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+            draft.size_bytes, draft.modified_ns = file_state.st_size, file_state.st_mtime_ns
+            unchanged = self._unchanged(draft)
+            if unchanged is not None:
+                return Attempt(path, unchanged, "unchanged")
+            try:
+                opened = opened or open_file(path)
+                draft.take_state_of_copy()
+                source, draft.content_hash = opened.source, opened.content_hash
+                draft.compression = source.compression
+                if opened.fault is not None and source.plain_bytes == 0:
+                    raise opened.fault
+                chosen = self._state.registry.recognise(source)
+            except InputError as error:
+                return self._contents.reject(draft, error)
+            with self._state.lake.deciding(draft.content_hash):
+                return self._contents.read(draft, source, chosen)
 
     def is_unchanged(self, path: Path) -> bool:
         """Return whether the lake has a file as it is now."""
@@ -72,7 +69,7 @@ class FileAttempts:
             return part if same else None
         for commit in lake.at_path(draft.source_path):
             reader = self._state.registry.named(commit.format)
-            if commit.status == "rejected" or (reader is not None and reader.describes_neighbours):
+            if commit.status == "rejected" or (reader is not None and reader.describing() is not None):
                 # What was rejected may be readable now: a description was added, a reader was corrected. What depends
                 # on the files next to it is read again, because those may have come or changed.
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn_ingest.formats.interface import InputError, Pair, Source
+from sojourn_ingest.formats.interface import DescribingFormat, InputError, Pair, Source
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.contents import ContentAttempts
@@ -20,13 +20,12 @@ class PairAttempts:
 
     def may_declare(self, attempt: Attempt) -> bool:
         """Return whether what was read is of a format that declares pairs."""
-        reader = self._state.registry.named(attempt.commit.format)
-        return reader is not None and reader.pair_format is not None and attempt.commit.status != "rejected"
+        return self._describing(attempt) is not None and attempt.commit.status != "rejected"
 
     def attempt(self, declaring: Attempt) -> Attempt | None:
         """Pair what a file declares to belong together; None if there are not two."""
-        reader = self._state.registry.named(declaring.commit.format)
-        if reader is None or reader.pair_format is None:
+        reader = self._describing(declaring)
+        if reader is None:
             return None
         draft = Draft(declaring.path.with_name(reader.pair_format.unknown_name), format=reader.pair_format.name)
         try:
@@ -39,6 +38,10 @@ class PairAttempts:
             return self._contents.reject(draft, error)
         except OSError as error:
             return self._contents.reject(draft, InputError("unreadable", f"cannot be read: {error.strerror}"))
+
+    def _describing(self, attempt: Attempt) -> DescribingFormat | None:
+        reader = self._state.registry.named(attempt.commit.format)
+        return None if reader is None else reader.describing()
 
     def _read(self, draft: Draft, pair: Pair) -> Attempt:
         sizes = [path.stat() for path in pair.files]

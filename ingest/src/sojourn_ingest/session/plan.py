@@ -15,7 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
-from sojourn_ingest.formats.interface import DeclaredFiles, Format, InputError, Recording, Source
+from sojourn_ingest.formats.interface import (
+    DeclaredFiles,
+    DescribingFormat,
+    InputError,
+    JoinedFormat,
+    Recording,
+    Source,
+)
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, Lake
 from sojourn_ingest.remote import is_remote
@@ -42,12 +49,13 @@ class PlannedRecording:
         """Name of the recording in outcomes, if all of its parts are read as one."""
         return Recording.path_of(self.parts)
 
-    def reader(self, registry: Registry) -> Format:
+    def reader(self, registry: Registry) -> JoinedFormat:
         """Return the format of the parts; raises KeyError if the registry has none of its name."""
-        reader = registry.named(self.format)
-        if reader is None:
+        named = registry.named(self.format)
+        joined = None if named is None else named.joined()
+        if joined is None:
             raise KeyError(self.format)
-        return reader
+        return joined
 
     def fault(self, registry: Registry) -> InputError | None:
         """Return why declared parts cannot be one recording, if they cannot."""
@@ -113,8 +121,8 @@ def plan(
     elsewhere and many at a time.
     """
     listed = set(files)
-    joined = [reader for reader in registry.formats if reader.is_joined]
-    describing = [reader for reader in registry.formats if reader.describes_neighbours]
+    joined = [reader for reader in (one.joined() for one in registry.formats) if reader is not None]
+    describing = [reader for reader in (one.describing() for one in registry.formats) if reader is not None]
     earlier = _known_files(lake, {path.parent for path in listed}, joined, describing)
     of_folder: defaultdict[Path, set[Path]] = defaultdict(set)
     for path in listed | earlier.joined:
@@ -138,9 +146,9 @@ def plan(
                 unsettled += family
         look_into(unsettled)
     overruled: set[Path] = set()
-    for chosen in describing:
-        paths = sorted({path for path in listed if chosen.may_be_called(_plain_name(path))} | earlier.describing)
-        for path, declared in zip(paths, _declared_by(chosen, paths), strict=True):
+    for reader in describing:
+        paths = sorted({path for path in listed if reader.may_be_called(_plain_name(path))} | earlier.describing)
+        for path, declared in zip(paths, _declared_by(reader, paths), strict=True):
             overruled |= _declare(declared, of_folder[path.parent], path in listed, result)
     by_name = (listed | earlier.joined) - overruled - result.frozen
     for chosen in joined:
@@ -175,7 +183,7 @@ def _is_as_recorded(lake: Lake, path: Path) -> bool:
     return bool(recorded_as_it_is(lake, path, state.st_size, state.st_mtime_ns))
 
 
-def _as_they_were(recordings: list[Commit], chosen: Format, settled: set[Path]) -> list[PlannedRecording]:
+def _as_they_were(recordings: list[Commit], chosen: JoinedFormat, settled: set[Path]) -> list[PlannedRecording]:
     """Return the recordings among files that may continue one another and all are as they were when that was found.
 
     To see it again would take the whole content of each.
@@ -192,7 +200,9 @@ def _exists(path: str) -> bool:
     return path_of(path).is_file()
 
 
-def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describing: list[Format]) -> _KnownFiles:
+def _known_files(
+    lake: Lake, folders: set[Path], joined: list[JoinedFormat], describing: list[DescribingFormat]
+) -> _KnownFiles:
     """Return what the lake holds of these folders, and is still there."""
     names_joined = {reader.name for reader in joined}
     names_describing = {reader.name for reader in describing}
@@ -211,7 +221,7 @@ def _known_files(lake: Lake, folders: set[Path], joined: list[Format], describin
     return earlier
 
 
-def _beside(listed: set[Path], earlier: _KnownFiles, joined: list[Format], limit: RecordingLimit) -> _KnownFiles:
+def _beside(listed: set[Path], earlier: _KnownFiles, joined: list[JoinedFormat], limit: RecordingLimit) -> _KnownFiles:
     """Return of the known files only those that may join the given ones: right beside them, and not complete."""
     recordings = {path_of(part.source_path): commit for commit in earlier.recordings for part in commit.parts}
 
@@ -247,7 +257,7 @@ def _source(path: Path) -> Source:
     return open_file(path).source
 
 
-def _declared_by(chosen: Format, paths: list[Path]) -> Iterator[list[DeclaredFiles]]:
+def _declared_by(chosen: DescribingFormat, paths: list[Path]) -> Iterator[list[DeclaredFiles]]:
     """Yield what each file declares about those next to it."""
 
     def declared(path: Path) -> list[DeclaredFiles]:

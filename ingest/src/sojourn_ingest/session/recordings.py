@@ -63,10 +63,7 @@ class RecordingAttempts:
 
     def _reader(self, planned: PlannedRecording, parts: Iterable[Path]) -> Recording:
         paths = tuple(parts)
-        reader = self._state.reader_for(paths[0], planned.reader(self._state.registry)).recording(paths)
-        if reader is None:
-            raise ValueError(f"format {planned.format} never reads several files as one")
-        return reader
+        return planned.reader(self._state.registry).with_hints(self._state.hints_for(paths[0])).recording(paths)
 
     def _draft_of_part(self, path: Path, planned: PlannedRecording, whole: Draft) -> Draft:
         file_state = path.stat()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -13,13 +14,15 @@ from typing import Protocol, TypeVar
 from sojourn_ingest import _native
 from sojourn_ingest.formats.capture.rotation import capture_span
 from sojourn_ingest.formats.capture.server_names import ServerNames
-from sojourn_ingest.formats.interface import Context, Format, InputError, Reading, Source
+from sojourn_ingest.formats.interface import Context, InputError
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
 from sojourn_ingest.session.decoding import decode
-from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.files import FileAttempts
+from sojourn_ingest.session.pairs import PairAttempts
 from sojourn_ingest.session.plan import Plan, PlannedRecording
-from sojourn_ingest.session.sources import OpenedFile
+from sojourn_ingest.session.recordings import RecordingAttempts
+from sojourn_ingest.session.state import Decode
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +37,10 @@ class Ingest(Protocol):
     packets: bool
     #: How much of the names of servers is kept.
     server_names: ServerNames
+    #: What tries files, recordings and pairs in this process.
+    files: FileAttempts
+    recordings: RecordingAttempts
+    pairs: PairAttempts
 
     @property
     def plan(self) -> Plan:
@@ -42,18 +49,6 @@ class Ingest(Protocol):
     @property
     def descriptions(self) -> tuple[Path, ...]:
         """Descriptions among the files that were given."""
-
-    def attempt(self, path: Path, opened: OpenedFile | None = None) -> Attempt:
-        """Try one file, here; ``opened`` if it was read for its hash elsewhere."""
-
-    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
-        """Try the files of a recording as one, here."""
-
-    def pair(self, declaring: Attempt) -> Attempt | None:
-        """Pair what a file declares to belong together, here; None if there are not two."""
-
-    def is_unchanged(self, path: Path) -> bool:
-        """Return whether the lake has a file as it is now."""
 
     def is_splittable(self, path: Path) -> bool:
         """Return whether a file can be read in parts."""
@@ -84,16 +79,8 @@ class Runner(Protocol):
     def attempt_pairs(self, ingest: Ingest, declaring: Sequence[Attempt]) -> Iterator[Attempt]:
         """Try the pairs that files declare which were read; in their order."""
 
-    def decode(
-        self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
-    ) -> tuple[DataFile, ...]:
-        """Read a source into files of facts, for an attempt that runs in this process.
-
-        Raises
-        ------
-        InputError
-            If nothing can be read.
-        """
+    def decoding(self, ingest: Ingest) -> Decode:
+        """Return what reads a source into files of facts, for an attempt that runs in this process."""
 
 
 def _look_into(path: Path) -> None:
@@ -119,22 +106,20 @@ class ThreadRunner:
 
     def attempt_files(self, ingest: Ingest, files: Sequence[Path]) -> Iterator[Attempt]:
         """Try several files at a time."""
-        return self._in_parallel(ingest.attempt, files)
+        return self._in_parallel(ingest.files.attempt, files)
 
     def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
         """Try several recordings at a time."""
-        return self._in_parallel(ingest.attempt_recording, planned)
+        return self._in_parallel(ingest.recordings.attempt, planned)
 
     def attempt_pairs(self, ingest: Ingest, declaring: Sequence[Attempt]) -> Iterator[Attempt]:
         """Try one pair after the other."""
-        pairs = (ingest.pair(attempt) for attempt in declaring)
+        pairs = (ingest.pairs.attempt(attempt) for attempt in declaring)
         return (attempt for attempt in pairs if attempt is not None)
 
-    def decode(
-        self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
-    ) -> tuple[DataFile, ...]:
-        """Read the source in the thread that asks."""
-        return decode(ingest.lake, ingest.context, draft, source, chosen, reading)
+    def decoding(self, ingest: Ingest) -> Decode:
+        """Return what reads a source in the thread that asks."""
+        return partial(decode, ingest.lake, ingest.context)
 
     def _in_parallel(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         failed = threading.Event()

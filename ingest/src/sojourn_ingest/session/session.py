@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -21,17 +20,17 @@ from sojourn_ingest.formats.interface import (
 )
 from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
-from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
+from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.decoding import decode_part
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.files import FileAttempts
 from sojourn_ingest.session.pairs import PairAttempts
-from sojourn_ingest.session.plan import Plan, PlannedRecording, RecordingLimit, plan
+from sojourn_ingest.session.plan import Plan, RecordingLimit, plan
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.recordings import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
-from sojourn_ingest.session.sources import HEAD_BYTES, OpenedFile, content_hash, open_head
+from sojourn_ingest.session.sources import HEAD_BYTES, content_hash, open_head
 from sojourn_ingest.session.state import IngestState
 
 logger = logging.getLogger(__name__)
@@ -65,11 +64,11 @@ class IngestSession:
         self.descriptions: tuple[Path, ...] = ()
         self._recordings_by_part: dict[Path, Path] = {}
         self._runner = runner or ThreadRunner()
-        self._state = IngestState(lake, self.context, self._registry(), partial(self._runner.decode, self))
+        self._state = IngestState(lake, self.context, self._registry(), self._runner.decoding(self))
         contents = ContentAttempts(self._state)
-        self._files = FileAttempts(self._state, contents)
-        self._recordings = RecordingAttempts(self._state, contents)
-        self._pairs = PairAttempts(self._state, contents)
+        self.files = FileAttempts(self._state, contents)
+        self.recordings = RecordingAttempts(self._state, contents)
+        self.pairs = PairAttempts(self._state, contents)
 
     @property
     def plan(self) -> Plan:
@@ -83,35 +82,34 @@ class IngestSession:
         to is ingested with it, and the two captures of a run are paired once its manifest was read.
         """
         with self.lake.joining_outcomes():
-            return self._run(files, on_done)
+            self.prepare(files)
+            attempts: dict[Path, Attempt] = {}
+            to_report = set(files)
 
-    def _run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
-        self.prepare(files)
-        attempts: dict[Path, Attempt] = {}
-        given = set(files)
+            def note(attempt: Attempt) -> None:
+                attempts[attempt.path] = attempt
+                if attempt.path in to_report:
+                    on_done(attempt)
 
-        def note(attempt: Attempt) -> None:
-            attempts[attempt.path] = attempt
-            if attempt.path in given:
-                on_done(attempt)
-
-        # Recordings first, so that a copy of one of their files is known to be one.
-        alone: set[Path] = set()
-        for found in self._runner.attempt_recordings(self, self.plan.recordings):
-            for attempt in found.attempts:
+            # Recordings first, so that a copy of one of their files is known to be one.
+            alone: set[Path] = set()
+            for recording in self._runner.attempt_recordings(self, self.plan.recordings):
+                for attempt in recording.attempts:
+                    note(attempt)
+                alone |= set(recording.alone)
+            parts = self.plan.parts
+            single = [path for path in files if path not in parts]
+            also = sorted((self.plan.also | alone) - set(single))
+            for attempt in self._runner.attempt_files(self, [*single, *also]):
                 note(attempt)
-            alone |= set(found.alone)
-        parts = self.plan.parts
-        single = [path for path in files if path not in parts]
-        also = sorted((self.plan.also | alone) - set(single))
-        for attempt in self._runner.attempt_files(self, [*single, *also]):
-            note(attempt)
-        self._restate(attempts)
-        ordered = [attempts[path] for path in files]
-        ordered += [attempts[path] for path in sorted(set(attempts) - given)]
-        declaring = [attempt for attempt in ordered if self._pairs.may_declare(attempt)]
-        ordered += self._runner.attempt_pairs(self, declaring)
-        return ordered + [self.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts]
+            self._restate(attempts)
+            ordered = [attempts[path] for path in files]
+            ordered += [attempts[path] for path in sorted(set(attempts) - to_report)]
+            declaring = [attempt for attempt in ordered if self.pairs.may_declare(attempt)]
+            ordered += self._runner.attempt_pairs(self, declaring)
+            return ordered + [
+                self.files.attempt(path) for path in self._descriptions_needed(ordered) if path not in attempts
+            ]
 
     def _restate(self, attempts: dict[Path, Attempt]) -> None:
         """Try again the files whose facts are now another path's, so that their outcomes say so."""
@@ -119,19 +117,19 @@ class IngestSession:
             for path in orphaned:
                 text = path_text(path)
                 if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
-                    attempts[path] = self.attempt(path)
+                    attempts[path] = self.files.attempt(path)
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         registry = self._state.registry
         studies: set[str] = set()
         for attempt in attempts:
-            known = registry.named(attempt.commit.format)
-            if known is not None and known.described_study is not None:
-                studies.add(known.described_study)
-            elif known is not None and known.describes_runs:
+            format_of_facts = registry.named(attempt.commit.format)
+            if format_of_facts is not None and format_of_facts.described_study is not None:
+                studies.add(format_of_facts.described_study)
+            elif format_of_facts is not None and format_of_facts.describing() is not None:
                 studies |= self.lake.studies_of_runs(attempt.commit)
-        found = [registry.study(study_id) for study_id in sorted(studies)]
-        return [study.path for study in found if study is not None]
+        descriptions = [registry.study(study_id) for study_id in sorted(studies)]
+        return [study.path for study in descriptions if study is not None]
 
     def prepare(self, files: list[Path]) -> None:
         """Take note of what the files say of one another: study descriptions, recordings, manifests."""
@@ -171,21 +169,6 @@ class IngestSession:
         source = open_head(path)
         return self._state.registry.recognise(source), source
 
-    def attempt(self, path: Path, opened: OpenedFile | None = None) -> Attempt:
-        """Try one file, which may have been read for its hash elsewhere.
-
-        Any error of the file becomes the outcome's message; only faults of the lake, and of a store, are raised.
-        """
-        return self._files.attempt(path, opened)
-
-    def attempt_recording(self, planned: PlannedRecording) -> RecordingAttempt:
-        """Try the files of a recording as one; return those that cannot be part of it, to be tried one by one."""
-        return self._recordings.attempt(planned)
-
-    def pair(self, declaring: Attempt) -> Attempt | None:
-        """Pair what a file declares to belong together; None if there are not two."""
-        return self._pairs.attempt(declaring)
-
     def commit(
         self,
         outcome: Outcome,
@@ -206,10 +189,6 @@ class IngestSession:
         except (OSError, InputError):
             return False
         return chosen.splittable() is not None
-
-    def is_unchanged(self, path: Path) -> bool:
-        """Return whether the lake has a file as it is now, so that it is not read again."""
-        return self._files.is_unchanged(path)
 
     def parts_of(self, source: Source, part_bytes: int) -> list[FilePart]:
         """Return the parts of a file that is read in parts; raises InputError if no format recognises it."""
@@ -233,8 +212,8 @@ class IngestSession:
         return decode_part(self.lake, self.context, draft, source, self._splittable(format_name), part)
 
     def _splittable(self, name: str) -> SplittableFormat:
-        known = self._state.registry.named(name)
-        splittable = None if known is None else known.splittable()
+        format_named = self._state.registry.named(name)
+        splittable = None if format_named is None else format_named.splittable()
         if splittable is None:
             raise ValueError(f"format {name} is never read in parts")
         return splittable

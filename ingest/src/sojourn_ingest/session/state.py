@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sojourn_ingest.formats.capture.flow_hints import NO_HINTS
+from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
 from sojourn_ingest.formats.interface import Context, Format, Reading, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
@@ -15,6 +15,7 @@ from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import KnownHashes
 from sojourn_ingest.session.versions import Versions
 
+#: Reads a source into files of facts; raises InputError if nothing can be read.
 Decode = Callable[[Draft, Source, Format, Reading], tuple[DataFile, ...]]
 
 
@@ -38,9 +39,14 @@ class IngestState:
         self.plan = plan
         self._orphaned = set()
 
+    def hints_for(self, path: Path) -> FlowHints:
+        """Return what is declared about the flows of a file."""
+        return self.plan.hints.get(path, NO_HINTS)
+
     def reader_for(self, path: Path, chosen: Format) -> Format:
         """Return the reader of a file, which uses what is declared about its flows."""
-        return chosen.with_hints(self.plan.hints.get(path, NO_HINTS))
+        joined = chosen.joined()
+        return chosen if joined is None else joined.with_hints(self.hints_for(path))
 
     def commit(
         self,

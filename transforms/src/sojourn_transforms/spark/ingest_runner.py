@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.runner import Ingest
 from sojourn_ingest.session.sources import OpenedFile
+from sojourn_ingest.session.state import Decode
 from sojourn_transforms.spark.ingest_tasks import (
     LargeFile,
     Report,
@@ -106,7 +108,7 @@ class SparkRunner:
         def work(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
             return open_large(session, path, part_bytes)
 
-        remote = [path for path in large if is_remote(path) and not ingest.is_unchanged(path)]
+        remote = [path for path in large if is_remote(path) and not ingest.files.is_unchanged(path)]
         for report in self._run_tasks(ingest, remote, work):
             if "opened" in report:
                 path = path_of_text(report["path"])
@@ -131,9 +133,9 @@ class SparkRunner:
                     running.append(pool.submit(self._run_tasks, ingest, waves[len(running)], try_file))
                 for report in reports:
                     yield committed(ingest, report)
-        # See decode.
+        # See decoding.
         for path, opened in large.items():
-            yield ingest.attempt(path, opened)
+            yield ingest.files.attempt(path, opened)
 
     def attempt_recordings(self, ingest: Ingest, planned: Sequence[PlannedRecording]) -> Iterator[RecordingAttempt]:
         """Try recordings; one of which another task has read a part meanwhile is tried again here."""
@@ -151,7 +153,7 @@ class SparkRunner:
                 for attempt in _committed_recording(ingest, report_of_one, earlier)
             ]
             if report["whole"] and not attempts:
-                yield ingest.attempt_recording(by_item[path_of_text(report["path"])])
+                yield ingest.recordings.attempt(by_item[path_of_text(report["path"])])
             else:
                 yield RecordingAttempt(attempts, tuple(path_of_text(path) for path in report["alone"]))
 
@@ -165,10 +167,13 @@ class SparkRunner:
         for report in self._run_tasks(ingest, list(by_item), work):
             yield committed(ingest, report)
 
-    def decode(
+    def decoding(self, ingest: Ingest) -> Decode:
+        """Return what reads a large source in tasks, and any other here."""
+        return partial(self._decode, ingest)
+
+    def _decode(
         self, ingest: Ingest, draft: Draft, source: Source, chosen: Format, reading: Reading
     ) -> tuple[DataFile, ...]:
-        """Read a large source in tasks, each of which reads a part, and any other here."""
         splittable = chosen.splittable() if source.plain_bytes >= 2 * PART_BYTES else None
         parts = self._parts.pop(source.path, [])
         if not parts and splittable is not None:

@@ -122,18 +122,18 @@ def _report(attempt: Attempt, lake: ReportingLake) -> Report:
 
 def try_file(session: IngestSession, lake: ReportingLake, path: Path) -> Report:
     """Try a file, and report the attempt."""
-    return _report(session.attempt(path), lake)
+    return _report(session.files.attempt(path), lake)
 
 
 def try_pair(session: IngestSession, lake: ReportingLake, declaring: Attempt) -> Report | None:
     """Try what a file declares to belong together, and report the attempt; None if there are not two."""
-    attempt = session.pair(declaring)
+    attempt = session.pairs.attempt(declaring)
     return None if attempt is None else _report(attempt, lake)
 
 
 def try_recording(session: IngestSession, lake: ReportingLake, planned: PlannedRecording) -> Report:
     """Try a recording, and report its attempt under ``whole`` and the files to be tried one by one."""
-    of_recording = session.attempt_recording(planned)
+    of_recording = session.recordings.attempt(planned)
     # The first attempt is the recording's; those of its files follow from its commit.
     whole = [_report(attempt, lake) for attempt in of_recording.attempts[:1]]
     return {

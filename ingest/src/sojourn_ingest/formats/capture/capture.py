@@ -27,19 +27,18 @@ from sojourn_ingest.formats.capture.rotation import (
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.content.archive_magic import is_archive
 from sojourn_ingest.formats.content.native_decoder import NativeDecoder, facts, input_error, read_summary
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Recording, Source
+from sojourn_ingest.formats.interface import Context, Facts, InputError, JoinedFormat, Reading, Recording, Source
 from sojourn_ingest.remote import local_file
 
 PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
 PCAPNG_MAGIC = bytes.fromhex("0a0d0d0a")
 
 
-class Capture(Format):
+class Capture(JoinedFormat):
     """Packet captures as tcpdump, dumpcap and Wireshark write them."""
 
     name = "capture"
     holds_addresses = True
-    is_joined = True
     without_facts = "the capture has no packet; look at the interface and the filter that it was recorded with"
 
     def __init__(
@@ -143,7 +142,7 @@ class Capture(Format):
                 )
         return None
 
-    def recording(self, parts: Sequence[Path]) -> Recording | None:
+    def recording(self, parts: Sequence[Path]) -> Recording:
         """Return what decodes captures as one, so that flows go on over the files."""
         return CaptureRecording(parts, self)
 

@@ -15,9 +15,9 @@ from sojourn_ingest.formats.capture.rotation import plain_name
 from sojourn_ingest.formats.interface import (
     Context,
     DeclaredFiles,
+    DescribingFormat,
     Facts,
     Fingerprint,
-    Format,
     InputError,
     Pair,
     Reading,
@@ -38,13 +38,11 @@ def _ns(seconds: float) -> int:
     return round(seconds * 1_000_000) * 1000
 
 
-class RunManifest(Format):
+class RunManifest(DescribingFormat):
     """The description of one run, in the folder that holds the run's files."""
 
     name = "run_manifest"
     holds_addresses = True
-    describes_neighbours = True
-    describes_runs = True
     gives_runs = True
     pair_format = CapturePair
     version = "run-manifest-11"
@@ -112,7 +110,9 @@ class RunManifest(Format):
             return []
         hints = flow_hints(manifest)
         return [
-            DeclaredFiles(found.paths, Capture.name, found.is_listed, hints) for found in measured if found is not None
+            DeclaredFiles(capture.paths, Capture.name, capture.is_listed, hints)
+            for capture in measured
+            if capture is not None
         ]
 
     def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
