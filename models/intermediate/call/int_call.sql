@@ -28,7 +28,8 @@ chosen_runs as (
 called as (
     select
         source_hash,
-        min(poll_ns) as first_poll_ns
+        min(case when clock = 'utc' then poll_ns end) as first_poll_ns,
+        min(case when clock = 'unset' then poll_ns end) as first_undated_poll_ns
     from polls
     group by source_hash
 ),
@@ -38,7 +39,8 @@ final as (
         called.source_hash,
         chosen_runs.study_id,
         chosen_runs.run_id,
-        called.first_poll_ns
+        called.first_poll_ns,
+        called.first_undated_poll_ns
     from called
     left join chosen_runs
         on

@@ -27,10 +27,13 @@ reported as (
         calls.study_id,
         calls.run_id,
         intervals.ssrc,
-        intervals.start_ns - cast(floor(intervals.freezes_duration_ms * 1e6) as bigint) as onset_ns,
+        case
+            when intervals.clock = 'utc' then intervals.start_ns - cast(floor(intervals.freezes_duration_ms * 1e6) as bigint)
+        end as onset_ns,
         intervals.end_ns as seen_ns,
         -- Two seconds before a moment cannot be told from those around it by rarer polls.
-        intervals.interval_ns <= 2000000000 as is_placed,
+        intervals.clock = 'utc'
+        and intervals.interval_ns <= 2000000000 as is_placed,
         coalesce(intervals.freeze_count, 1) as freezes,
         intervals.freezes_duration_ms as frozen_ms,
         coalesce(intervals.freeze_count, 0) > 0 or intervals.freezes_duration_ms > 0 as is_freeze

@@ -29,6 +29,7 @@ changed as (
         stream_number,
         media_kind,
         stats_format,
+        clock,
         lag(poll_ns) over (
             partition by source_hash, peer_connection, ssrc, direction, stream_number
             order by poll_ns
@@ -68,6 +69,7 @@ final as (
         stream_number,
         media_kind,
         stats_format,
+        clock,
         start_ns,
         end_ns,
         end_ns - start_ns as interval_ns,

@@ -88,7 +88,7 @@ last_observations as (
     select
         source_hash,
         'utc' as clock,
-        max(poll_ns) as last_observation_ns
+        max(case when clock = 'utc' then poll_ns end) as last_observation_ns
     from call_polls
     group by source_hash
 ),

@@ -28,6 +28,7 @@ final as (
         case
             when moments.packets > 0 then null
             when freezes.run_id is null then 'no manifest of a run is beside the statistics'
+            when freezes.onset_ns is null then 'the clock of the statistics was not set'
             when not freezes.is_placed then 'polls lie more than 2 s apart'
             when moments.stream_id is null then 'the two seconds before do not lie in the window of the run'
             else 'no packet of a queue log in the two seconds before'

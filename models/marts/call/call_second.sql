@@ -8,11 +8,14 @@ calls as (
     select * from {{ ref('int_call') }}
 ),
 
--- An interval counts to the second, from the first poll of the call, in which it ends.
+-- An interval counts to the second, from the first poll of the call by the same clock, in which it ends.
 in_seconds as (
     select
         intervals.*,
-        {{ integer_divide('intervals.end_ns - calls.first_poll_ns', '1000000000') }} as second
+        {{ integer_divide(
+            "intervals.end_ns - case when intervals.clock = 'utc' then calls.first_poll_ns else calls.first_undated_poll_ns end",
+            '1000000000'
+        ) }} as second
     from intervals
     inner join calls
         on intervals.source_hash = calls.source_hash
@@ -27,7 +30,7 @@ figures as (
         stream_number,
         second,
         max(media_kind) as media_kind,
-        max(end_ns) as last_poll_ns,
+        max(case when clock = 'utc' then end_ns end) as last_poll_ns,
         {{ call_figures() }}
     from in_seconds
     group by

@@ -17,7 +17,7 @@ figures as (
         stream_number,
         max(media_kind) as media_kind,
         max(stats_format) as stats_format,
-        min(start_ns) as first_poll_ns,
+        min(case when clock = 'utc' then start_ns end) as first_poll_ns,
         {{ call_figures() }}
     from intervals
     group by

@@ -40,6 +40,10 @@ class Reading:
                 reason = "other reasons"
             self.refused[reason] = self.refused.get(reason, 0) + count
 
+    def refuse_once(self, reason: str) -> None:
+        """Count a reason that is one of the file, at its first record."""
+        self.refuse(reason, int(reason not in self.refused))
+
 
 @dataclass(frozen=True)
 class Source:

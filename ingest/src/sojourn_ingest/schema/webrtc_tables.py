@@ -26,7 +26,8 @@ CALL_POLL = Table(
         Column(
             "stream_number",
             INT32,
-            "number of the stream among those of its SSRC and direction, from 0: a counter that falls starts the next",
+            "number of the stream among those of its SSRC and direction, from 0: a counter that falls, or a clock that "
+            "is set, starts the next",
             nullable=False,
         ),
         Column("media_kind", STRING, "audio or video; null where the report does not say", codes=("audio", "video")),
@@ -37,7 +38,14 @@ CALL_POLL = Table(
             nullable=False,
             codes=("standard", "legacy"),
         ),
-        Column("poll_ns", INT64, "time of the poll by the clock of the end that reports, UTC epoch", "ns", False),
+        Column("poll_ns", INT64, "time of the poll by the clock of the end that reports", "ns", False),
+        Column(
+            "clock",
+            STRING,
+            "utc, or unset: the clock shows no date, such as one that counts from the start of a page",
+            nullable=False,
+            codes=("utc", "unset"),
+        ),
         Column("packets", INT64, "packets received or sent", source=STATISTICS),
         Column("payload_bytes", INT64, "bytes of payload received or sent", "bytes", source=STATISTICS),
         Column(

@@ -11,10 +11,14 @@ from typing import Any, BinaryIO, Final
 from sojourn_ingest.formats.call.stream_rows import StreamRows
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.series.bounds import date_of
+from sojourn_ingest.text_columns import rfc3339_ns_of
 
 LONGEST_LINE: Final = 2**24
+LONGEST_TIME: Final = 40
+NS_PER_MS: Final = 1_000_000
 #: Beginnings of the rows that are read.
-STATISTICS_LINE = re.compile(rb'\s*\[\s*"(?:getstats|create)"')
+STATISTICS_LINE = re.compile(rb'\s*\[\s*"(?:get[sS]tats|create)"')
 
 #: Methods of a peer connection, as the rows of a dump name them.
 METHOD = re.compile(r"[A-Za-z][A-Za-z._]{0,63}")
@@ -77,7 +81,7 @@ class RtcStatsDump(Format):
     name = "rtcstats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "rtcstats-2"
+    version = "rtcstats-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a row of a client, or an object of a server."""
@@ -124,7 +128,7 @@ class GetStatsLines(Format):
     name = "get_stats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "get-stats-3"
+    version = "get-stats-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of reports with types of WebRTC."""
@@ -155,8 +159,9 @@ class GetStatsLines(Format):
             ]
         else:
             raise ValueError("the line is neither an array nor an object of reports")  # noqa: TRY004
-        times = [each["timestamp"] for _, each in reports if isinstance(each, dict) and _is_time(each.get("timestamp"))]
-        yield from rows.take("", max(times, default=None), reports, whole=True)
+        times = (_time_ms(each.get("timestamp")) for _, each in reports if isinstance(each, dict))
+        latest = max((time for time in times if time is not None), default=None)
+        yield from rows.take("", latest, reports, whole=True)
 
 
 def _is_row(first: Any) -> bool:
@@ -199,5 +204,16 @@ def _is_wrapped(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get(WRAPPED), dict | list)
 
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+def _time_ms(value: Any) -> float | None:
+    """Return the time of a report in ms: in the unit in which it is a date, else by the clock of a page.
+
+    Browsers write ms, libwebrtc without one microseconds, and tools around it seconds or a text.
+    """
+    if isinstance(value, str) and len(value) <= LONGEST_TIME:
+        time_ns = rfc3339_ns_of(value)
+        return None if time_ns is None else time_ns / NS_PER_MS
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**63:
+        return None
+    units = (NS_PER_MS, NS_PER_MS / 1000, NS_PER_MS * 1000, 1)
+    unit_ns = next((unit for unit in units if date_of(round(value * unit)) is not None), NS_PER_MS)
+    return float(value * (unit_ns / NS_PER_MS))

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Facts, InputError, Reading
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
 
 BATCH_ROWS: Final = 16_384
@@ -27,6 +28,7 @@ DECLARED: Final = [
 ]
 KEY: Final = [
     "poll_index", "peer_connection", "ssrc", "direction", "stream_number", "media_kind", "stats_format", "poll_ns",
+    "clock",
 ]  # fmt: skip
 #: Columns that reports fill, in the order of a report's list of values.
 VALUES: Final = [field.name for field in DECLARED if field.name not in KEY]
@@ -40,6 +42,8 @@ COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MA
 LIMITED_BY: Final = PLACE["limited_by"]
 LOST: Final = PLACE["lost_packets"]
 REMOTE: Final = tuple(PLACE[name] for name in ("lost_packets", "jitter_ms", "rtt_ms"))
+UTC: Final = "utc"
+UNSET: Final = "unset"
 LIMITS: Final = frozenset(("none", "bandwidth", "cpu", "other"))
 
 #: Name in a report to the column and the factor to its unit: the standard counts time in seconds.
@@ -125,8 +129,9 @@ class StreamRows:
         self._connections: dict[str, int] = {}
         self._reports: dict[str, dict[str, _Report]] = {}
         self._report_count = 0
-        self._last_ms: dict[str, float] = {}
-        self._last: dict[tuple[int, int, str], tuple[int, list[Any]]] = {}
+        #: By peer connection: the time of its last poll, and whether that is a date.
+        self._last_times: dict[str, tuple[float, bool]] = {}
+        self._last: dict[tuple[int, int, str], tuple[int, str, list[Any]]] = {}
 
     def forget(self, connection: str) -> None:
         """Forget the reports of a peer connection, because another one takes its name."""
@@ -150,11 +155,16 @@ class StreamRows:
         if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not 0 <= time_ms <= LATEST_MS:
             self._reading.refuse("poll: it has no time")
             return
-        if time_ms < self._last_ms.get(connection, 0):
+        poll_ns = round(time_ms * 1000) * 1000
+        is_date = date_of(poll_ns) is not None
+        last_ms, last_is_date = self._last_times.get(connection, (0.0, True))
+        if time_ms < last_ms and (last_is_date or not is_date):
             # Its changes count, because those of later polls are relative to them.
             self._reading.refuse("poll: its time runs backwards")
             return
-        self._last_ms[connection] = time_ms
+        self._last_times[connection] = time_ms, is_date
+        if not is_date:
+            self._reading.refuse_once(CLOCK_NOT_SET)
         number = self._connections.setdefault(connection, len(self._connections))
         far_ends: dict[Any, Any] = {}
         for report in by_name.values():
@@ -162,7 +172,7 @@ class StreamRows:
                 far_ends[report.of_local] = far_ends[report.ssrc] = report.values
         emitted: set[tuple[int, str]] = set()
         for report in polled:
-            self._give(number, round(time_ms * 1000) * 1000, report, by_name, far_ends, emitted)
+            self._give(number, poll_ns, UTC if is_date else UNSET, report, by_name, far_ends, emitted)
         self._polls += 1
         self._reading.records_read += 1
         if len(self._rows) >= BATCH_ROWS:
@@ -181,6 +191,7 @@ class StreamRows:
         self,
         connection: int,
         poll_ns: int,
+        clock: str,
         report: _Report,
         reports: dict[str, _Report],
         far_ends: dict[Any, list[Any]],
@@ -210,19 +221,16 @@ class StreamRows:
         last = self._last.get(key)
         stream_number = 0
         if last is not None:
-            stream_number, before = last
-            for place in COUNTERS:
-                new, old = values[place], before[place]
-                if new is not None and old is not None and new < old:
-                    stream_number += 1
-                    break
+            stream_number, clock_before, before = last
+            # Between two clocks no time is known.
+            if clock != clock_before or _is_below(values, before):
+                stream_number += 1
         elif len(self._last) >= MOST_REPORTS:
             raise InputError("corrupt_record", f"more than {MOST_REPORTS} streams in one file; no call has so many")
-        self._last[key] = (stream_number, values if values is not report.values else values.copy())
+        self._last[key] = (stream_number, clock, values if values is not report.values else values.copy())
         stats_format = "legacy" if report.role.startswith("ssrc") else "standard"
-        self._rows.append(
-            (self._polls, connection, ssrc, direction, stream_number, report.media_kind, stats_format, poll_ns, *values)
-        )
+        described = (report.media_kind, stats_format, poll_ns, clock)
+        self._rows.append((self._polls, connection, ssrc, direction, stream_number, *described, *values))
 
     def _update(self, reports: dict[str, _Report], name: str, content: Any) -> _Report | None:
         """Bring a report up to date; None if it is not of a stream."""
@@ -290,6 +298,13 @@ class StreamRows:
             # No stream has no picture: a width of 0 is written before the first frame.
             return int(value) if 0 < value < 2**31 else None
         return int(value) if place in WHOLE else value * factor
+
+
+def _is_below(values: list[Any], before: list[Any]) -> bool:
+    """Return whether a counter has fallen."""
+    return any(
+        values[place] is not None and before[place] is not None and values[place] < before[place] for place in COUNTERS
+    )
 
 
 DESCRIBING: Final = frozenset(

@@ -25,6 +25,8 @@ _LARGEST_WINDOW_BYTES = 2.0**40
 #: Processors of the largest systems, each of which may be fully loaded.
 _MOST_LOAD = 4096.0
 
+#: Of a clock that shows no date: the values are kept without one.
+CLOCK_NOT_SET = "clock_not_set"
 #: 1990 and 2100. A clock that was never set counts from the start of the machine or from 1970.
 EARLIEST_NS = 631_152_000 * 10**9
 LATEST_NS = 4_102_444_800 * 10**9

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_ingest.formats.interface import Reading
-from sojourn_ingest.formats.series.bounds import LARGEST, date_of, refusal_of
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, LARGEST, date_of, refusal_of
 from sojourn_ingest.schema import table
 from sojourn_ingest.schema.series_tables import SERIES_METRICS
 
@@ -17,8 +17,6 @@ TABLE = "series"
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name not in PROVENANCE])
 BATCH_ROWS = 65_536
-#: Of a clock that shows no date: the values are kept without one.
-CLOCK_NOT_SET = "clock_not_set"
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
 
@@ -89,7 +87,7 @@ class SeriesRows:
                 continue
             if sample.time_ns is not None and date_of(sample.time_ns) is None:
                 sample = replace(sample, time_ns=None)
-                self._reading.refuse(CLOCK_NOT_SET, int(CLOCK_NOT_SET not in self._reading.refused))
+                self._reading.refuse_once(CLOCK_NOT_SET)
             self._series.append(series_number)
             self._numbers.append(self._counts[series_number])
             self._counts[series_number] += 1
