@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,11 @@ def test_a_damaged_line_is_counted_and_the_others_are_read(tmp_path: Path) -> No
     assert (len(tables["connection"]), reading.refused) == (3, {"malformed_record": 1})
     assert reading.fault is not None
     assert (reading.fault.offset, "8.8" in reading.fault.message) == (len("".join(lines[:4])), False)
+
+
+@pytest.mark.parametrize("form", ["lines", "prefixes"])
+def test_samples_by_a_clock_that_was_not_set_are_in_no_hour_of_1970(tmp_path: Path, form: str) -> None:
+    text = re.sub(r"1700000(\d{3})", r"51\1", PPING_FORMS[form]())
+    with pytest.raises(InputError, match=r"\d+ clock_not_set") as caught:
+        read(written(tmp_path, text))
+    assert caught.value.reason == "no_measurement"

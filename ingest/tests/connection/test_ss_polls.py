@@ -151,3 +151,11 @@ def test_silent_connections_are_given_before_the_end(tmp_path: Path, monkeypatch
 
     assert without_numbers(bounded) == without_numbers(whole)
     assert {row["rtt_samples"] for row in whole} == {3, 60}
+
+
+def test_polls_by_a_clock_that_was_not_set_are_refused_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "ss_raw.jsonl"
+    path.write_text(poll(5 * 10**9, ESTABLISHED) + poll(START_NS, ESTABLISHED) + poll(START_NS // 10**9, ESTABLISHED))
+    rows, reading = read(path)
+    assert [(row["poll_index"], row["poll_start_ns"]) for row in rows] == [(0, START_NS)]
+    assert (reading.records_read, reading.refused) == (1, {"clock_not_set": 2})

@@ -37,6 +37,7 @@ MQ = [{"kind": "fq_codel", "handle": "0:", "dev": "eth0", "parent": f":{queue}",
 
 TIMES = ["poll_start_ns", "poll_end_ns"]
 CONTEXT = Context(Pseudonymiser(b"key"), lambda _: "")
+START_NS = 1_700_000_000 * 10**9
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], Reading]:
@@ -49,7 +50,9 @@ def read(path: Path) -> tuple[list[dict[str, Any]], Reading]:
 
 
 def poll(time_ns: int, *qdiscs: dict[str, Any]) -> str:
-    return json.dumps({"ts_ns": time_ns, "ts_end_ns": time_ns + 5, "qdiscs": qdiscs}, separators=(",", ":")) + "\n"
+    """A poll of some time after the start."""
+    times = {"ts_ns": START_NS + time_ns, "ts_end_ns": START_NS + time_ns + 5}
+    return json.dumps({**times, "qdiscs": qdiscs}, separators=(",", ":")) + "\n"
 
 
 def test_codel_counters_have_the_units_of_the_lake() -> None:
@@ -108,13 +111,39 @@ def test_outputs_one_after_the_other_have_the_times_before_them(tmp_path: Path) 
     assert (reading.records_read, reading.fault) == (3, None)
 
 
+def test_polls_by_a_clock_that_was_not_set_are_refused_and_counted(tmp_path: Path) -> None:
+    """Of a router without a clock, and of a writer of seconds: their rates would be of a span that is none."""
+    path = tmp_path / "tc.jsonl"
+    undated = [poll(5 * 10**9 - START_NS, CODEL), poll(1_700_000_000 - START_NS, CODEL)]
+    path.write_text("".join(undated) + poll(0, CODEL))
+    rows, reading = read(path)
+    assert [row["poll_start_ns"] for row in rows] == [START_NS]
+    assert (reading.records_read, reading.refused) == (1, {"clock_not_set": 2})
+    path.write_text("".join(undated))
+    with pytest.raises(InputError, match="2 clock_not_set"):
+        read(path)
+
+
+def test_an_output_may_begin_with_what_tc_complained_of(tmp_path: Path) -> None:
+    path = tmp_path / "tc.txt"
+    path.write_text(f"1700000000\nCannot find device eth0\n1700000001\n{json.dumps([CODEL])}\n")
+    rows, reading = read(path)
+    assert [row["poll_start_ns"] for row in rows] == [START_NS + 10**9]
+    assert reading.refused == {"text_without_json": 1}
+
+
 def test_damaged_polls_are_left_out_and_told_of(tmp_path: Path) -> None:
     path = tmp_path / "tc.jsonl"
     good = poll(10, CODEL)
-    bad = [poll(20, CODEL | {"packets": "six"}), '{"ts_ns": 1, "qdiscs": [7]}\n', '{"ts_ns":1,\n', poll(-1, CODEL)]
+    bad = [
+        poll(20, CODEL | {"packets": "six"}),
+        '{"ts_ns": 1, "qdiscs": [7]}\n',
+        '{"ts_ns":1,\n',
+        poll(-1 - START_NS, CODEL),
+    ]
     path.write_text(good + "".join(bad) + poll(30, CODEL))
     rows, reading = read(path)
-    assert [row["poll_start_ns"] for row in rows] == [10, 30]
+    assert [row["poll_start_ns"] - START_NS for row in rows] == [10, 30]
     assert reading.refused == {"malformed_poll": 4}
     assert reading.fault is not None
     assert reading.fault.offset == len(good)
@@ -289,7 +318,7 @@ def test_a_poll_of_many_circuits_is_read_whole(tmp_path: Path, indent: int | Non
 def write_poll_of(circuits: int, path: Path) -> Source:
     text = json.dumps(CAKE)[:-1]
     listed = (f'{text}, "dev": "circuit{number}"}}' for number in range(circuits))
-    path.write_text(f'{{"ts_ns": 10, "qdiscs": [{",".join(listed)}], "ts_end_ns": 15}}\n')
+    path.write_text(f'{{"ts_ns": {START_NS}, "qdiscs": [{",".join(listed)}], "ts_end_ns": {START_NS + 5}}}\n')
     return Source(path, "none", path.read_bytes()[:65536], path.stat().st_size)
 
 
@@ -309,7 +338,7 @@ def test_the_memory_of_a_poll_does_not_grow_with_its_text(tmp_path: Path) -> Non
                 parts += batch.num_rows
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (rows, parts, times) == (circuits, 3 * circuits, {(10, 15)})
+        assert (rows, parts, times) == (circuits, 3 * circuits, {(START_NS, START_NS + 5)})
     # The text is 4.5 MB longer; names and places are kept of every circuit.
     assert peaks[1] - peaks[0] < 1.3 * 10**6
 
@@ -329,7 +358,8 @@ def test_what_is_not_a_list_of_objects_is_no_poll(damage: str, tmp_path: Path) -
     path = tmp_path / "tc.jsonl"
     path.write_text(poll(10, CODEL) + f'{{"ts_ns": 20, {damage}}}\n' + poll(30, CODEL))
     rows, reading = read(path)
-    assert ([row["poll_start_ns"] for row in rows], reading.refused) == ([10, 30], {"malformed_poll": 1})
+    times = [row["poll_start_ns"] - START_NS for row in rows]
+    assert (times, reading.refused) == ([10, 30], {"malformed_poll": 1})
 
 
 def test_time_grows_with_a_poll_and_not_with_its_square() -> None:
@@ -351,7 +381,8 @@ def test_a_counter_beyond_63_bits_costs_itself_alone(tmp_path: Path) -> None:
         poll(10, CODEL | {"qlen": below_zero}) + poll(20, CODEL) + poll(30, CAKE | {"tins": tins}) + poll(40, shaped)
     )
     rows, reading = read(path)
-    assert [(row["poll_start_ns"], row["backlog_packets"] is None) for row in rows[:2]] == [(10, True), (20, False)]
+    assert [row["poll_start_ns"] - START_NS for row in rows[:2]] == [10, 20]
+    assert [row["backlog_packets"] is None for row in rows[:2]] == [True, False]
     assert rows[0]["sent_packets"] == CODEL["packets"]
     assert (rows[3]["sent_bytes"], rows[3]["backlog_bytes"]) == (9, None)
     assert reading.records_read == 4
@@ -376,14 +407,14 @@ def test_half_a_character_in_a_name_spoils_its_poll_alone(tmp_path: Path) -> Non
     path = tmp_path / "qdisc_stats.jsonl"
     path.write_text(poll(1, CODEL) + poll(2, CODEL | {"kind": "\ud800"}) + poll(3, CODEL))
     rows, reading = read(path)
-    assert [row["poll_start_ns"] for row in rows] == [1, 3]
+    assert [row["poll_start_ns"] - START_NS for row in rows] == [1, 3]
     assert reading.refused["malformed_poll"] == 1
 
 
 def test_brackets_and_quotes_within_names_are_no_structure(tmp_path: Path) -> None:
     named = CODEL | {"dev": 'a"]}[{\\', "options": {"list": [{"x": "\\\\"}], "qdiscs": [{}]}}
     path = tmp_path / "tc.jsonl"
-    path.write_text(json.dumps({"ts_ns": 10, "host": [{"qdiscs": 1}], "qdiscs": [named, CODEL]}) + "\n")
+    path.write_text(json.dumps({"ts_ns": START_NS, "host": [{"qdiscs": 1}], "qdiscs": [named, CODEL]}) + "\n")
     rows, reading = read(path)
     assert ([row["device"] for row in rows], reading.refused) == ([named["dev"], "-"], {})
 

@@ -273,6 +273,7 @@ def test_every_reader_gives_no_date_of_a_clock_that_was_never_set(tmp_path: Path
     content = iperf3()
     content["start"]["timestamp"]["timesecs"] = start_s
     flent = json.loads(json.dumps(flent_document()))
+    flent["raw_values"]["qdisc_stats_router"] = [{"t": START_S, "dropped": 1}]
     for raw in flent["raw_values"].values():
         for value in raw:
             value["t"] += start_s - START_S
@@ -285,7 +286,8 @@ def test_every_reader_gives_no_date_of_a_clock_that_was_never_set(tmp_path: Path
         form, tables, reading = read(written(tmp_path, document))
         assert form == name
         assert {row["time_ns"] for row in tables["series"]} == {None} == {row["start_ns"] for row in tables["run"]}
-        assert tables.get("connection", []) == []
+        assert tables.get("connection", []) == [] == tables.get("queue_counter", [])
+        assert reading.refused.get("queue_poll_without_date", 0) == int(name == "flent")
         if name != "speed_test":
             assert reading.refused["clock_not_set"] == 1
             assert any(row["time_s"] is not None for row in tables["series"])

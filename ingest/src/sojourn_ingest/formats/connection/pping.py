@@ -26,7 +26,7 @@ from sojourn_ingest.formats.connection.host_hours import HOUR_NS, HostHours
 from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import head_lines, open_json, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
-from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_NS
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, LONGEST_DELAY_NS, date_of
 
 BATCH_ROWS = 16_384
 #: Flows that wait for more samples; of more, the half that is silent for longest is given.
@@ -82,7 +82,7 @@ class PassiveRtt(ConnectionFormat):
 
     name = "pping"
     without_facts = "output of pping without an RTT"
-    version = "pping-4"
+    version = "pping-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""
@@ -164,6 +164,9 @@ class _Rows:
         if seen.rtt_ns > LONGEST_DELAY_NS:
             self._reading.refuse(TOO_LONG)
             return
+        if date_of(seen.time_ns) is None:
+            self._reading.refuse(CLOCK_NOT_SET)
+            return
         hour = (seen.dataset, seen.synthetic, seen.flow[0], seen.time_ns // HOUR_NS)
         self._hours.add(hour, 1, seen.rtt_ns, seen.rtt_ns, seen.rtt_ns)
         key = (seen.flow, seen.dataset, seen.synthetic)
@@ -215,6 +218,9 @@ class _Rows:
         time_ns, minimum_ns, maximum_ns = (value or 0 for value in numbers)
         if max(minimum_ns, maximum_ns, mean_ns) > LONGEST_DELAY_NS:
             self._reading.refuse(TOO_LONG)
+            return
+        if date_of(time_ns) is None:
+            self._reading.refuse(CLOCK_NOT_SET)
             return
         row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
         row |= {"rtt_avg_us": mean_ns / 1000, "sent_bytes": None, "client_address": address}

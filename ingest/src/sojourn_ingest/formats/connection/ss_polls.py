@@ -17,6 +17,7 @@ from sojourn_ingest.formats.connection.connection_format import TABLE as CONNECT
 from sojourn_ingest.formats.connection.connection_format import Basis, ConnectionFormat, ConnectionRows, RawRows
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
@@ -85,7 +86,10 @@ class SocketRows:
         return self._poll_index
 
     def take(self, poll: Poll) -> Facts:
-        """Take one poll; a socket that cannot be read is refused and counted."""
+        """Take one poll; a socket that cannot be read, and a poll without a date, is refused and counted."""
+        if date_of(poll.start_ns) is None:
+            self._reading.refuse(CLOCK_NOT_SET)
+            return
         for socket_index, line in enumerate(poll.lines):
             try:
                 row = parse_socket(line)
@@ -186,7 +190,7 @@ class SsPolls(ConnectionFormat):
 
     name = "ss_polls"
     without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
-    version = "ss-polls-6"
+    version = "ss-polls-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""

@@ -26,7 +26,7 @@ class SsText(ConnectionFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"
-    version = "ss-text-5"
+    version = "ss-text-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is the header of ss, or a socket of it."""

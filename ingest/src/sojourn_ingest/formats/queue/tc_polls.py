@@ -8,6 +8,7 @@ time as ``date`` prints it.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from sojourn_ingest.formats.content.time_lines import time_line_ns
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
 from sojourn_ingest.formats.queue.tc_poll_stream import Begin, Damaged, Discipline, End, poll_events
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
 
 #: Rows as objects of Python take fifty times the memory of columns.
@@ -52,7 +54,7 @@ class TcPolls(Format):
     name = "tc_polls"
     without_facts = "no whole poll of tc in the file; record them with tc -s -j qdisc show"
     holds_addresses = False
-    version = "tc-polls-6"
+    version = "tc-polls-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -62,7 +64,7 @@ class TcPolls(Format):
         """Yield one row per discipline and poll, and one per part; a poll that cannot be read is refused and counted.
 
         A key of tc that no column takes is counted once among what was refused, by its name; a counter beyond 63 bits
-        each time.
+        each time, and so is a poll whose clock was not set.
         """
         poll: _Poll | None = None
         # Most polls have a few rows.
@@ -83,7 +85,9 @@ class TcPolls(Format):
                             poll.end(event, reading)
                         else:
                             poll.fault = event.message
-                        if poll.fault is None:
+                        if poll.fault is None and not poll.is_dated:
+                            reading.refuse(CLOCK_NOT_SET)
+                        elif poll.fault is None:
                             yield from poll.facts(kept)
                             poll_index += 1
                             reading.records_read += 1
@@ -103,8 +107,11 @@ class TcPolls(Format):
 
 
 def _begins_with_time(source: Source) -> bool:
-    first, _, rest = source.head.lstrip().partition(b"\n")
-    return time_line_ns(first) is not None and rest.lstrip().startswith(b"[")
+    """Return whether the first line is a time, and tc's output follows it or, where tc complained, a later one."""
+    lines = [line for line in source.head.split(b"\n") if line.strip()]
+    return time_line_ns(lines[0] if lines else b"") is not None and any(
+        line.lstrip().startswith(b"[") and time_line_ns(before) is not None for before, line in pairwise(lines)
+    )
 
 
 class _Poll:
@@ -112,6 +119,7 @@ class _Poll:
 
     def __init__(self, index: int) -> None:
         self.fault: str | None = None
+        self.is_dated = False
         self._index = index
         self._keys: set[tuple[str, str]] = set()
         self._duplicates = 0
@@ -127,21 +135,21 @@ class _Poll:
             # Without counters: a class of a discipline that counts nothing by class, such as DualPI2.
             return
         try:
-            found = read_counters(qdisc)
+            counters = read_counters(qdisc)
         except (ValueError, TypeError) as error:
             self.fault = str(error)
             return
-        key = (found.row["device"], found.row["handle"])
+        key = (counters.row["device"], counters.row["handle"])
         if key in self._keys:
             self._duplicates += 1
             return
         self._keys.add(key)
         # Times stand at the end of some polls.
-        self._rows["queue_counter"].append({"poll_index": self._index, "poll_start_ns": 0} | found.row)
+        self._rows["queue_counter"].append({"poll_index": self._index, "poll_start_ns": 0} | counters.row)
         place = {"poll_index": self._index, "device": key[0], "handle": key[1]}
-        self._rows["queue_counter_part"] += [place | part for part in found.parts]
-        self._unknown += found.unknown
-        self._out_of_range += found.out_of_range
+        self._rows["queue_counter_part"] += [place | part for part in counters.parts]
+        self._unknown += counters.unknown
+        self._out_of_range += counters.out_of_range
         for name, rows in self._rows.items():
             if len(rows) >= BATCH_ROWS:
                 self._flush(name)
@@ -156,6 +164,9 @@ class _Poll:
         if self.fault is not None:
             return
         self._times = (end.start_ns, end.end_ns)
+        self.is_dated = date_of(end.start_ns) is not None
+        if not self.is_dated:
+            return
         reading.refuse("duplicate_qdisc", self._duplicates)
         for name, count in sorted(self._out_of_range.items()):
             reading.refuse(f"counter_out_of_range {name}", count)

@@ -26,7 +26,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.content.json_document import count, read_object
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.queue.tc_polls import queue_counter_batch
-from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US, date_of
 from sojourn_ingest.formats.series.flent.configuration import flent_run
 from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
@@ -48,7 +48,7 @@ class Flent(MemberFormat):
 
     name = "flent"
     without_facts = "flent data file without a value; the test ended before it measured anything"
-    version = "flent-11"
+    version = "flent-12"
     basis = Basis("flent", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
@@ -115,9 +115,11 @@ class Flent(MemberFormat):
 
     def _counters(self, document: FlentDocument, reading: Reading) -> list[dict[str, Any]]:
         counters, refused = counter_rows(document)
-        reading.records_read += len(counters)
+        dated = [row for row in counters if date_of(row["poll_start_ns"]) is not None]
+        reading.records_read += len(dated)
         reading.refuse("malformed_queue_poll", refused)
-        return counters
+        reading.refuse("queue_poll_without_date", len(counters) - len(dated))
+        return dated
 
     def _connections(self, document: FlentDocument, reading: Reading) -> list[dict[str, object]]:
         """Return one row for each flow with polls of its smoothed RTT; a flow without any is refused."""
