@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.frame_lines import CLIP, scores_of_frame
-from sojourn_ingest.formats.quality.scores import Score, facts_of, frame_score
+from sojourn_ingest.formats.quality.scores import FrameOrder, Score, facts_of, frame_score
 
 #: Libvmaf's keys beside the frames: what it states of the clip, of release 2 and before.
 LIBVMAF_KEYS = frozenset(("pooled_metrics", "aggregate_metrics", "aggregate", "params", "VMAF score", "fps"))
@@ -26,7 +27,7 @@ class FrameDocument(Format):
     name = "frame_document"
     without_facts = "no frame of the document has a score; score the clip again"
     holds_addresses = False
-    version = "frame-document-2"
+    version = "frame-document-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has frames with scores, or what libvmaf states of a whole clip."""
@@ -45,9 +46,11 @@ class FrameDocument(Format):
         metric_and_frames = _of_libvmaf(content) if isinstance(content.get("frames"), list) else _of_filters(content)
 
         def scores() -> Iterator[Score]:
-            for frame in metric_and_frames:
+            orders: defaultdict[str | None, FrameOrder] = defaultdict(FrameOrder)
+            for of_filter, frame in metric_and_frames:
                 try:
-                    of_frame = _scores(frame)
+                    of_frame = _scores(of_filter, frame, reading)
+                    orders[of_filter].follow(of_frame[0].frame_number or 0)
                 except ValueError as error:
                     reading.refuse(f"frame: {error}")
                     continue
@@ -78,8 +81,7 @@ def _of_filters(content: dict[str, Any]) -> Iterator[tuple[str | None, Any]]:
             yield name, frame
 
 
-def _scores(metric_and_frames: tuple[str | None, Any]) -> list[Score]:
-    of_filter, frame = metric_and_frames
+def _scores(of_filter: str | None, frame: Any, reading: Reading) -> list[Score]:
     if not isinstance(frame, dict):
         raise ValueError("a frame is not an object")  # noqa: TRY004 - of the input, not of a caller
     number = json_document.count(frame.get("frameNum" if of_filter is None else "n"))
@@ -87,6 +89,6 @@ def _scores(metric_and_frames: tuple[str | None, Any]) -> list[Score]:
         raise ValueError("a frame has no number")
     if of_filter is None:
         metrics = frame.get("metrics")
-        return scores_of_frame(number, metrics if isinstance(metrics, dict) else {})
+        return scores_of_frame(number, metrics if isinstance(metrics, dict) else {}, reading)
     metric, key = FILTER_SCORE[of_filter]
     return [Score(metric, CLIP, number, frame_score(metric, frame.get(key)))]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, Final
 
 from sojourn_ingest.formats.content.delimiters import delimiter_of, numbers_of
 from sojourn_ingest.formats.content.plain_text import first_line, head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.quality.scores import VMAF_NAMES, Score, facts_of, frame_score
+from sojourn_ingest.formats.quality.scores import VMAF_NAMES, FrameOrder, Score, facts_of, frame_score
 
 LONGEST_LINE: Final = 65_536
 CLIP: Final = "clip/0"
@@ -20,29 +20,59 @@ FFMPEG_SCORE = {
     "ssim": re.compile(rb" All:(\S+)"),
     "psnr_db": re.compile(rb" psnr_avg:(\S+)"),
 }
-XML_FRAME = re.compile(rb'<frame\s+frameNum="(\d{1,12})"')
-XML_ATTRIBUTE = re.compile(rb'\s([a-z0-9_]+)="([^"]*)"')
+#: First line of psnr's stats file with ``stats_version=2``.
+FFMPEG_HEADER = b"psnr_log_version:"
+XML_FRAME = re.compile(rb"<frame(\s[^<>]*)>\Z")
+XML_ATTRIBUTE = re.compile(rb"""\s([A-Za-z0-9_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+BLOCK_BYTES: Final = 2**18
 
 
 WITHOUT_FRAMES = "no whole frame in the file; score the clip again"
 
 
-def _read_lines(source: Source, reading: Reading, scores_of: Callable[[bytes], list[Score] | None]) -> Facts:
-    """Yield the scores of each line; None is a line that holds no frame, ValueError one that cannot be read."""
+def _lines(handle: BinaryIO) -> Iterator[bytes]:
+    while line := handle.readline(LONGEST_LINE):
+        yield line
+
+
+def _tags(handle: BinaryIO) -> Iterator[bytes]:
+    """Yield a text in pieces that end with the end of a tag, however it is laid out."""
+    rest = b""
+    while block := handle.read(BLOCK_BYTES):
+        *whole, rest = (rest + block).split(b">")
+        for piece in whole:
+            yield piece + b">"
+        if len(rest) > LONGEST_LINE:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
+
+
+def _read_pieces(
+    source: Source,
+    reading: Reading,
+    scores_of: Callable[[bytes], list[Score] | None],
+    pieces_of: Callable[[BinaryIO], Iterable[bytes]] = _lines,
+) -> Facts:
+    """Yield the scores of each piece; None is a piece that holds no frame, ValueError one that cannot be read."""
 
     def scores() -> Iterator[Score]:
         offset = 0
+        order = FrameOrder()
         try:
             with open_plain(source) as handle:
-                while line := handle.readline(LONGEST_LINE):
+                for line in pieces_of(handle):
                     try:
-                        found = scores_of(line)
+                        scores_of_line = scores_of(line)
+                        if scores_of_line:
+                            order.follow(scores_of_line[0].frame_number or 0)
                     except ValueError as error:
                         reading.refuse(f"frame: {error}")
                     else:
-                        if found is not None:
+                        if scores_of_line is not None:
                             reading.records_read += 1
-                            yield from found
+                            yield from scores_of_line
                     offset += len(line)
         except InputError as error:
             # Damage to the compressed stream: the frames before it stand.
@@ -58,27 +88,28 @@ class FfmpegFrameLog(Format):
     name = "ffmpeg_frame_log"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "ffmpeg-frame-log-1"
+    version = "ffmpeg-frame-log-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a frame with one of the scores."""
-        lines = head_lines(source, limit=1)
+        lines = head_lines(source, limit=2)
+        lines = lines[1:] if lines and lines[0].startswith(FFMPEG_HEADER) else lines
         return bool(lines) and FFMPEG_LINE.match(lines[0]) is not None and _ffmpeg_metric(lines[0]) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield one score per frame; a line that cannot be read is refused and counted."""
-        return _read_lines(source, reading, self._scores)
+        return _read_pieces(source, reading, self._scores)
 
     @staticmethod
     def _scores(line: bytes) -> list[Score] | None:
-        if not line.strip():
+        if not line.strip() or line.startswith(FFMPEG_HEADER):
             return None
         frame, metric = FFMPEG_LINE.match(line), _ffmpeg_metric(line)
         if frame is None or metric is None or not line.endswith(b"\n"):
             raise ValueError("the line is not a whole frame of ffmpeg's ssim or psnr")
-        found = FFMPEG_SCORE[metric].search(line)
-        assert found is not None
-        score = frame_score(metric, found[1].decode("ascii", "replace"))
+        match = FFMPEG_SCORE[metric].search(line)
+        assert match is not None
+        score = frame_score(metric, match[1].decode("ascii", "replace"))
         return [Score(metric, CLIP, int(frame[1]), score)]
 
 
@@ -87,12 +118,12 @@ def _ffmpeg_metric(line: bytes) -> str | None:
 
 
 class VmafXml(Format):
-    """libvmaf's XML, whose frames stand one a line. It is read as lines: no entity of it is ever expanded."""
+    """libvmaf's XML. It is read tag by tag: no entity of it is ever expanded."""
 
     name = "vmaf_xml"
-    without_facts = WITHOUT_FRAMES
+    without_facts = "libvmaf's XML without a whole frame; score the clip again: vmaf --xml -o FILE.xml"
     holds_addresses = False
-    version = "vmaf-xml-1"
+    version = "vmaf-xml-2"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the root element is libvmaf's."""
@@ -100,17 +131,21 @@ class VmafXml(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the scores of each frame."""
-        return _read_lines(source, reading, self._scores)
 
-    @staticmethod
-    def _scores(line: bytes) -> list[Score] | None:
-        frame = XML_FRAME.search(line)
-        if frame is None:
-            return None
-        if b">" not in line[frame.end() :]:
-            raise ValueError("the line ends within a frame")
-        values = {name.decode(): value.decode("ascii", "replace") for name, value in XML_ATTRIBUTE.findall(line)}
-        return scores_of_frame(int(frame[1]), values)
+        def scores(piece: bytes) -> list[Score] | None:
+            frame = XML_FRAME.search(piece)
+            if frame is None:
+                if b"<frame " in piece:
+                    raise ValueError("the file ends within it")
+                return None
+            attributes = XML_ATTRIBUTE.findall(frame[1])
+            values = {name.decode(): (one or other).decode("ascii", "replace") for name, one, other in attributes}
+            number = values.get("frameNum", "")
+            if not number.isdecimal():
+                raise ValueError("a frame has no number")
+            return scores_of_frame(int(number), values, reading)
+
+        return _read_pieces(source, reading, scores, _tags)
 
 
 class VmafCsv(Format):
@@ -119,7 +154,7 @@ class VmafCsv(Format):
     name = "vmaf_csv"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "vmaf-csv-3"
+    version = "vmaf-csv-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the header is of frames with a score."""
@@ -128,7 +163,7 @@ class VmafCsv(Format):
     @staticmethod
     def _delimiter(source: Source) -> str | None:
         def fits(names: list[str]) -> bool:
-            return names[:1] == ["Frame"] and any(name in names for known in VMAF_NAMES.values() for name in known)
+            return names[:1] == ["Frame"] and any(name in names for columns in VMAF_NAMES.values() for name in columns)
 
         return delimiter_of(first_line(source), fits)
 
@@ -146,27 +181,33 @@ class VmafCsv(Format):
                 return None
             if len(fields) != len(header) or not fields[0].isdecimal() or not line.endswith(b"\n"):
                 raise ValueError("the line has another form than the header")
-            return scores_of_frame(int(fields[0]), dict(zip(header, fields, strict=True)))
+            return scores_of_frame(int(fields[0]), dict(zip(header, fields, strict=True)), reading)
 
-        return _read_lines(source, reading, scores)
+        return _read_pieces(source, reading, scores)
 
 
-def scores_of_frame(number: int, values: dict[str, str]) -> list[Score]:
-    """Return the known scores among the values that libvmaf gives a frame.
+def scores_of_frame(number: int, values: Mapping[str, Any], reading: Reading) -> list[Score]:
+    """Return the known scores among the values that libvmaf gives a frame; one off its scale costs itself alone.
 
     Raises
     ------
     ValueError
-        If there is none, or one is not on its scale.
+        If there is none.
     """
-    found = []
+    scores: list[Score] = []
+    wrong: list[str] = []
     for metric, names in VMAF_NAMES.items():
         name = next((name for name in names if name in values), None)
         if name is not None:
-            found.append(Score(metric, CLIP, number, frame_score(metric, values[name])))
-    if not found:
-        raise ValueError("the frame has no VMAF, SSIM or PSNR")
-    return found
+            try:
+                scores.append(Score(metric, CLIP, number, frame_score(metric, values[name])))
+            except ValueError as error:
+                wrong.append(str(error))
+    if not scores:
+        raise ValueError(wrong[0] if wrong else "the frame has no VMAF, SSIM or PSNR")
+    for reason in wrong:
+        reading.refuse(f"score: {reason}")
+    return scores
 
 
 def _fields(line: bytes, delimiter: str) -> list[str]:

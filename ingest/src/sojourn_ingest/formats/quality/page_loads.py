@@ -63,7 +63,7 @@ class HttpArchive(Format):
     name = "http_archive"
     without_facts = "HAR without a page that loaded; save it with the page loads it is of"
     holds_addresses = False
-    version = "http-archive-4"
+    version = "http-archive-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document is a log."""
@@ -78,10 +78,10 @@ class HttpArchive(Format):
             raise InputError("no_measurement", "HAR: the log has no pages; save it with the page loads it is of", 0)
 
         def scores() -> Iterator[Score]:
+            earlier: set[tuple[str, str, float]] = set()
             for number, page in enumerate(pages):
                 try:
-                    timings = page.get("pageTimings") if isinstance(page, dict) else None
-                    time = load_time_ms(timings.get("onLoad") if isinstance(timings, dict) else None)
+                    time = _time_of_page(page, earlier)
                 except ValueError as error:
                     reading.refuse(f"page: {error}")
                     continue
@@ -89,6 +89,18 @@ class HttpArchive(Format):
                 yield Score(METRIC, f"load/{number}", None, time)
 
         return loads_of_run(scores(), source, context)
+
+
+def _time_of_page(page: Any, earlier: set[tuple[str, str, float]]) -> float:
+    """Return the time of a page in ms; ValueError if it did not load, or is one of the earlier ones once more."""
+    timings = page.get("pageTimings") if isinstance(page, dict) else None
+    time = load_time_ms(timings.get("onLoad") if isinstance(timings, dict) else None)
+    # An id is of one page. In logs that were put together it is not, but then the loads began at other times.
+    load = (str(page.get("id")), str(page.get("startedDateTime")), time)
+    if load in earlier:
+        raise ValueError("it repeats an earlier one")
+    earlier.add(load)
+    return time
 
 
 class LinesOfLoads(Format):

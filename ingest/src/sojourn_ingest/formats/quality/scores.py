@@ -46,6 +46,25 @@ class Score:
             raise ValueError("a frame has a number of more than 63 bits")
 
 
+class FrameOrder:
+    """The numbers of a clip's frames, which rise: a file to which another clip was appended would count as one."""
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def follow(self, number: int) -> None:
+        """Take the next number.
+
+        Raises
+        ------
+        ValueError
+            If it does not follow the last one.
+        """
+        if number <= self._last:
+            raise ValueError("its number does not follow the last one; give each clip a file of its own")
+        self._last = number
+
+
 def frame_score(metric: str, value: Any) -> float:
     """Return a frame's score from a tool's number or text.
 
