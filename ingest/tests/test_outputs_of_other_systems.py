@@ -115,6 +115,7 @@ def test_fping_names_its_targets_with_addresses_and_begins_with_errors(tmp_path:
         ("1700000000125001007", START_S * 10**9 + 125_001_007),
         ("2023-11-14T22:13:20,5+00:00", START_S * 10**9 + 500_000_000),
         ("2023-11-14 23:13:20.5+01:00\r", START_S * 10**9 + 500_000_000),
+        ("2023-11-14T23:13:20+0100", START_S * 10**9),
         ("2023-11-14T22:13:20", None),
         ("17000000001", None),
         ("9999999999999999999", None),
@@ -260,6 +261,14 @@ NOT_READ = {
     "table of Ookla's client": '"server name","server id","latency"\n"a","1","10"\n',
     "table of LibreSpeed's client": "Timestamp,Server Name,Address,Ping,Jitter,Download\n2023,a,u,1,1,1\n",
     "a message of an error": '{"error":"[0] Cannot open socket: Timeout occurred in connect."}',
+    "a row of M-Lab's tables": '{"id":"x","date":"2023-11-14","a":{"MeanThroughputMbps":50.1},"raw":{"Download":{}}}\n',
+    "M-Lab's annotation of a connection": '{"UUID":"x","Timestamp":"2023-11-14T22:13:20Z","Server":{},"Client":{}}',
+    "PageSpeed Insights' answer": '{"kind":"pagespeedonline#result","id":"u","lighthouseResult":{"audits":{}}}',
+    "browsertime's result": '[{"info":{"browsertime":{}},"statistics":{},"browserScripts":[{}]}]',
+    "libvmaf's subtitles": "{0}{1}frame: 0|integer_adm2: 0.98|vmaf: 95.1|\n",
+    "XPSNR of ffmpeg": "n:    1  XPSNR y: 40.1  XPSNR u: 42.0  XPSNR v: 43.0\n",
+    "ffmpeg's text of a whole clip": "frame=  100 fps= 50\n[Parsed_libvmaf_0 @ 0x55] VMAF score: 95.123\n",
+    "a traceroute of M-Lab": '{"UUID":"x","TracerouteCallerVersion":"v0"}\n{"type":"cycle-start"}\n',
     "ndt7-client's progress": '{"Key":"starting","Value":{"Test":"download"}}\n',
 }
 

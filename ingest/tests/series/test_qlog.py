@@ -195,3 +195,36 @@ def test_a_reference_time_may_be_a_text(
     _, tables, _ = read(path)
     assert min((row["time_ns"] for row in tables["series"] if row["time_ns"]), default=None) == start_ns
     assert tables["run"][0]["start_ns"] == start_ns
+
+
+def test_a_number_of_64_bits_is_no_damage_and_counts_nothing(tmp_path: Path) -> None:
+    """2^64 - 1 is what stacks in Rust and C write for what is not set, here at the start and within the events."""
+    most = 2**64 - 1
+    events = [
+        {
+            "time": 1,
+            "name": "recovery:metrics_updated",
+            "data": {"latest_rtt": 20.0, "min_rtt": most, "ssthresh": most},
+        },
+        {"time": 2, "name": "recovery:metrics_updated", "data": {"latest_rtt": 40.0, "congestion_window": most}},
+    ]
+    common = {"reference_time": 1_700_000_000_000.0, "max": most, "group_id": str(most)}
+    trace = {"vantage_point": {"type": "client"}, "common_fields": common, "events": events}
+    path = tmp_path / "64.qlog"
+    path.write_text(json.dumps({"qlog_version": "0.3", "traces": [trace]}))
+    _, tables, reading = read(path)
+    assert [row["value"] for row in tables["series"]] == [20.0, 40.0]
+    assert [row["rtt_max_us"] for row in tables["connection"]] == [40_000]
+    assert (reading.fault, reading.refused) == (
+        None,
+        {"min_rtt: not a number": 1, "congestion_window: not a number": 1},
+    )
+
+
+def test_events_in_a_time_unit_that_no_draft_has_are_refused(tmp_path: Path) -> None:
+    event = {"time": 1, "name": "recovery:metrics_updated", "data": {"latest_rtt": 0.02}}
+    trace = {"vantage_point": {"type": "client"}, "common_fields": {"time_units": "s"}, "events": [event]}
+    path = tmp_path / "seconds.qlog"
+    path.write_text(json.dumps({"qlog_version": "0.3", "traces": [trace]}))
+    with pytest.raises(InputError, match="1 event_of_a_trace_with_unknown_time_units"):
+        read(path)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sojourn_ingest.enrichment.enrichment import RAW_COLUMNS, ClientLookup
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
-from sojourn_ingest.formats.series.bounds import EARLIEST_NS, LATEST_NS
+from sojourn_ingest.formats.series.bounds import EARLIEST_NS, LATEST_NS, LONGEST_DELAY_US
 from sojourn_ingest.schema import table
 
 TABLE = "connection"
@@ -138,6 +138,9 @@ class ConnectionRows:
         for name in RTT_COLUMNS:
             wrong = pc.fill_null(pc.less(batch.column(name), 0), False)
             keep = self._refuse(keep, wrong, f"{name}: negative")
+            # Such as a value that is not set (2^32 - 1), or one in another unit.
+            wrong = pc.fill_null(pc.greater(batch.column(name), LONGEST_DELAY_US), False)
+            keep = self._refuse(keep, wrong, f"{name}: longer than an hour")
         for field in SCHEMA:
             if not field.nullable:
                 keep = self._refuse(keep, pc.is_null(batch.column(field.name)), f"{field.name}: missing")

@@ -77,7 +77,7 @@ class TcpInfo(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader."""
-        return f"tcp-info-1-{_native.core_version()}"
+        return f"tcp-info-2-{_native.core_version()}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a record of the recorder."""

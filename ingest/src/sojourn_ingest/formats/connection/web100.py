@@ -38,7 +38,7 @@ class SideStream(MemberFormat):
     """A table whose first line begins with ``K:`` and names the variables, and whose other lines begin with ``C:``."""
 
     name = "sidestream"
-    version = "sidestream-2"
+    version = "sidestream-3"
     basis = Basis("m-lab-sidestream", rtt_basis="raw", sample_basis="rtt_samples")
 
     def recognises(self, source: Source) -> bool:

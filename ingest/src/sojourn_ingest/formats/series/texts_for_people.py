@@ -50,6 +50,12 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\A\"?server name\"?[,;\t]\"?server id\"?[,;\t]", "table of Ookla's client; run it with --format=json"),
         (rb"\ATimestamp,Server Name,Address,Ping,Jitter,", "table of LibreSpeed's client; run it with --json"),
         (rb"\Atest_type,payload_size,", "table of cfspeedtest, which is not read; run Ookla's client"),
+        (rb"\A\{\d+\}\{\d+\}frame: \d+\|", "libvmaf's subtitles; write its JSON: vmaf --json -o FILE.json"),
+        (rb"\An: +\d+ +XPSNR ", "XPSNR of ffmpeg, which is not read; use its filters libvmaf, ssim or psnr"),
+        (
+            rb"^\[Parsed_(?:libvmaf|ssim|psnr)_\d+ @",
+            "ffmpeg's text of a whole clip; write the scores of frames: libvmaf=log_fmt=json:log_path=FILE.json",
+        ),
         (rb"\A\s*={2,} ?SUMMARY", "networkQuality's text; run it with -c"),
         (rb"\A\s*\[Connecting\] connecting to ", "irtt's text; run irtt client with -o result.json"),
     )
@@ -68,6 +74,17 @@ DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
         "cfspeedtest's result, which is not read; run Ookla's client",
     ),
     (frozenset(("Key", "Value")), "ndt7-client's progress; run it with -quiet -format=json"),
+    (frozenset(("a", "raw")), "a row of M-Lab's tables, which are not read; give the results of NDT in its archive"),
+    (
+        frozenset(("UUID", "Server", "Client")),
+        "M-Lab's annotation of a connection, which measured nothing; give the results of NDT beside it",
+    ),
+    (frozenset(("lighthouseResult",)), "PageSpeed Insights' answer; save its lighthouseResult as a file of its own"),
+    (frozenset(("info", "browserScripts")), "browsertime's result; give the HAR that it writes"),
+    (
+        frozenset(("UUID", "TracerouteCallerVersion")),
+        "a traceroute of M-Lab (scamper), which is not read; give the results of NDT beside it",
+    ),
     (frozenset(("resp",)), "fping's JSON; run it without -J, and with -D -c 100"),
     (frozenset(("VMAF score",)), "libvmaf's scores of a whole clip; write those of frames with log_fmt=json"),
     (frozenset(("start", "intervals")), "a result like iperf3's without its version; run iperf3 -J"),

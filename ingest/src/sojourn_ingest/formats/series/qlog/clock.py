@@ -37,6 +37,8 @@ class Clock:
     def __init__(self, header: dict[str, Any]) -> None:
         common, configuration = _object(header.get("common_fields")), _object(header.get("configuration"))
         units = configuration.get("time_units") or common.get("time_units") or header.get("time_units")
+        #: A unit that is not known makes no time of the trace one.
+        self.has_known_unit = units is None or str(units).lower() in UNITS_PER_MS
         self.per_ms = UNITS_PER_MS.get(str(units).lower(), 1.0)
         reference = common.get("reference_time", header.get("reference_time"))
         self._offset_ms = (number_in(configuration.get("time_offset")) or 0.0) / self.per_ms

@@ -120,6 +120,9 @@ class Connections:
         clock = self._clocks.get(place)
         if clock is None:
             clock = self._clocks[place] = Clock(trace.header)
+        if not clock.has_known_unit:
+            self._reading.refuse("event_of_a_trace_with_unknown_time_units")
+            return
         fields = _fields(event, trace.header)
         ms = None if fields is None else clock.time_ms(fields)
         if fields is None or ms is None:
