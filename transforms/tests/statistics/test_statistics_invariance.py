@@ -32,7 +32,7 @@ from sojourn_statistics.intervals.order_statistics import (
 )
 from sojourn_statistics.intervals.proportions import proportion, rate_ratio
 from sojourn_statistics.samples.estimate import Estimate, Interval, SignificanceTest
-from sojourn_statistics.shape.normality_and_modes import dip_statistic, dip_test, mixture, shapiro_wilk
+from sojourn_statistics.shape.normality_and_modes import dip_statistic, dip_test, mixture, mixtures, shapiro_wilk
 from sojourn_statistics.significance.equivalence import equivalence_of_means, equivalence_of_shift
 from sojourn_statistics.significance.multiplicity import CORRECTIONS, corrected
 from sojourn_statistics.significance.paired import paired_hodges_lehmann, wilcoxon_signed_rank
@@ -333,6 +333,13 @@ def test_mixture_finds_planted_modes_and_rejects_one() -> None:
     assert two.means == (pytest.approx(20, abs=2), pytest.approx(100, abs=6))
     assert dip_test(np.concatenate([random.normal(20, 3, 60), random.normal(100, 10, 40)])).p_value < 0.01
     assert dip_test(random.normal(50, 10, 100)).p_value > 0.05
+
+
+def test_samples_that_are_fitted_side_by_side_are_fitted_as_each_alone() -> None:
+    random = np.random.default_rng(13)
+    samples = [random.normal(size=n) for n in (12, 15, 12, 9, 15)]
+    samples += [np.concatenate([random.normal(size=6), random.normal(9, 1, 6)]), np.ones(12)]
+    assert mixtures(samples) == [mixture(values) for values in samples]
 
 
 SEEDED = """

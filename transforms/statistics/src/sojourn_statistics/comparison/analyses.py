@@ -24,7 +24,7 @@ from sojourn_statistics.comparison.table import (
     schema,
 )
 from sojourn_statistics.samples.estimate import LEVEL
-from sojourn_statistics.shape.normality_and_modes import Mixture, dip_test, mixture
+from sojourn_statistics.shape.normality_and_modes import Mixture, dip_test, mixtures
 from sojourn_statistics.significance.multiplicity import Correction, corrected
 from sojourn_statistics.significance.several_samples import dunn, kruskal_wallis
 from sojourn_statistics.significance.two_samples import (
@@ -269,9 +269,11 @@ def group_tests(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
 def modes(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
     """Return the dip test and the mixture of two normal components of each configuration (`MODE_COLUMNS`)."""
     result = []
-    for runs in configurations_of(rows, request.metric):
+    configurations = configurations_of(rows, request.metric)
+    fits = mixtures([runs.values for runs in configurations])
+    for runs, fitted in zip(configurations, fits, strict=True):
         values = np.asarray(runs.values)
-        tested, fitted = dip_test(values, UNIT), mixture(values)
+        tested = dip_test(values, UNIT)
         notes = [*tested.notes]
         if tested.p_value is not None and values.size < FEWEST_FOR_MODES:
             notes.append(f"n is below {FEWEST_FOR_MODES}: a second mode is seldom found")

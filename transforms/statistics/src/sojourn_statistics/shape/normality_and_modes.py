@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -193,72 +194,108 @@ class Mixture:
         return self.bic_gain > 10 and self.separation > 2
 
 
-def _expectation_maximisation(values: Reals, start: Reals, floor: float) -> tuple[float, Reals, Reals, Reals]:
-    """Return log-likelihood, weights, means and deviations of two components, from first memberships."""
-    membership = np.stack([start, 1 - start])
-    log_likelihood = -math.inf
-    for _ in range(2000):
-        totals = membership.sum(axis=1)
-        weights = totals / values.size
-        means = (membership * values).sum(axis=1) / totals
-        variances = (membership * (values - means[:, None]) ** 2).sum(axis=1) / totals
-        deviations = np.sqrt(np.maximum(variances, floor**2))
-        densities = np.log(weights)[:, None] + scipy.stats.norm.logpdf(values, means[:, None], deviations[:, None])
-        joint = scipy.special.logsumexp(densities, axis=0)
-        improved = float(joint.sum())
-        membership = np.exp(densities - joint)
-        if improved - log_likelihood < 1e-10 * max(1.0, abs(improved)) or membership.sum(axis=1).min() < 1e-8:
-            log_likelihood = improved
+STARTS = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
+"""Shares of the ordered values that the first component has at first."""
+MOST_ROUNDS = 2000
+
+
+def _expectation_maximisation(values: Reals, start: Reals, floor: float) -> tuple[Reals, Reals, Reals, Reals]:
+    """Fit two components to each row of values (k, n), from the first memberships (k, n) of one of them.
+
+    Returns log-likelihoods (k,), and weights, means and deviations (k, 2). Rows are fitted side by side, because most
+    of the time of a fit to a few runs is that of calling NumPy; each ends by itself.
+    """
+    rows = np.arange(len(values))
+    fitted = tuple(np.empty((len(values), *shape)) for shape in ((), (2,), (2,), (2,)))
+    membership, before = np.stack([start, 1 - start], axis=1), np.full(len(values), -math.inf)
+    for number in range(MOST_ROUNDS):
+        totals = membership.sum(axis=2)
+        weights = totals / values.shape[1]
+        means = (membership * values[:, None]).sum(axis=2) / totals
+        distances = values[:, None] - means[:, :, None]
+        deviations = np.sqrt(np.maximum((membership * distances**2).sum(axis=2) / totals, floor**2))
+        densities = (np.log(weights) - np.log(deviations) - math.log(2 * math.pi) / 2)[:, :, None]
+        densities = densities - (distances / deviations[:, :, None]) ** 2 / 2
+        joint = np.logaddexp(densities[:, 0], densities[:, 1])
+        now = joint.sum(axis=1)
+        membership = np.exp(densities - joint[:, None])
+        ends = now - before < 1e-10 * np.maximum(1.0, np.abs(now))
+        ends |= membership.sum(axis=2).min(axis=1) < 1e-8
+        if number == MOST_ROUNDS - 1:
+            ends[:] = True
+        for all_rows, ended in zip(fitted, (now, weights, means, deviations), strict=True):
+            all_rows[rows[ends]] = ended[ends]
+        if ends.all():
             break
-        log_likelihood = improved
-    return log_likelihood, weights, means, deviations
+        rows, values, membership, before = rows[~ends], values[~ends], membership[~ends], now[~ends]
+    log_likelihoods, weights, means, deviations = fitted
+    return log_likelihoods, weights, means, deviations
 
 
 def mixture(values: npt.ArrayLike) -> Mixture | str:
-    """Fit two normal components by expectation-maximisation [3]_, and compare with one by BIC [4]_.
+    """Fit two normal components to one sample; see :func:`mixtures`."""
+    (fitted,) = mixtures([values])
+    return fitted
+
+
+def mixtures(samples: Sequence[npt.ArrayLike]) -> list[Mixture | str]:
+    """Fit two normal components to each sample by expectation-maximisation [3]_, and compare with one by BIC [4]_.
 
     Parameters
     ----------
-    values : float, shape (n,)
+    samples : sequence of float, shape (n,)
         Independent values; take logarithms of delays first.
 
     Returns
     -------
-    Mixture, or a text with the reason why there is none
+    list of Mixture, or of a text with the reason why there is none
         The best of several starts, which split the ordered values at set shares: no random numbers. Standard
         deviations are bounded below by 1 % of that of all values, because the likelihood
         has no maximum otherwise. Refused below 10 values and when all are equal.
     """
-    ordered = np.sort(sample(values))
-    n = ordered.size
-    if n < FEWEST_FOR_MIXTURE:
-        return f"n = {n}: two components need {FEWEST_FOR_MIXTURE}"
-    if np.ptp(ordered) == 0:
-        return "all values are equal"
-    centre, scale = float(ordered.mean()), float(ordered.std())
-    standard = (ordered - centre) / scale
-    one = float(scipy.stats.norm.logpdf(standard).sum())
-    best: tuple[float, Reals, Reals, Reals] | None = None
-    for share in (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9):
-        start = np.where(np.arange(n) < max(2, min(n - 2, round(share * n))), 0.99, 0.01)
-        fitted = _expectation_maximisation(standard, start, 0.01)
-        if best is None or fitted[0] > best[0]:
-            best = fitted
-    if best is None:
-        raise AssertionError("there is at least one start")
-    log_likelihood, weights, means, deviations = best
-    order = np.argsort(means, kind="stable")
-    weights, means, deviations = weights[order], means[order], deviations[order]
-    separation = math.sqrt(2) * float(means[1] - means[0]) / math.sqrt(float((deviations**2).sum()))
-    # The likelihood of the values themselves: that of the standardised ones, less log(scale) each.
-    unscaled = n * math.log(scale)
-    return Mixture(
-        n=n,
-        weights=(float(weights[0]), float(weights[1])),
-        means=(float(means[0]) * scale + centre, float(means[1]) * scale + centre),
-        standard_deviations=(float(deviations[0]) * scale, float(deviations[1]) * scale),
-        log_likelihood=log_likelihood - unscaled,
-        bic_one=2 * math.log(n) - 2 * (one - unscaled),
-        bic_two=5 * math.log(n) - 2 * (log_likelihood - unscaled),
-        separation=separation,
+    ordered = [np.sort(sample(values)) for values in samples]
+    fits: dict[int, Mixture | str] = {}
+    by_size: dict[int, list[int]] = {}
+    for place, values in enumerate(ordered):
+        if values.size < FEWEST_FOR_MIXTURE:
+            fits[place] = f"n = {values.size}: two components need {FEWEST_FOR_MIXTURE}"
+        elif np.ptp(values) == 0:
+            fits[place] = "all values are equal"
+        else:
+            by_size.setdefault(values.size, []).append(place)
+    for places in by_size.values():
+        fits.update(zip(places, _mixtures_of_one_size(np.stack([ordered[place] for place in places])), strict=True))
+    return [fits[place] for place in range(len(ordered))]
+
+
+def _mixtures_of_one_size(ordered: Reals) -> Iterator[Mixture]:
+    """Yield the mixture of each row of ordered values (k, n)."""
+    n = ordered.shape[1]
+    centres, scales = ordered.mean(axis=1), ordered.std(axis=1)
+    standard = (ordered - centres[:, None]) / scales[:, None]
+    first = [max(2, min(n - 2, round(share * n))) for share in STARTS]
+    starts = np.where(np.arange(n) < np.array(first)[:, None], 0.99, 0.01)
+    of_starts = _expectation_maximisation(
+        np.repeat(standard, len(STARTS), axis=0), np.tile(starts, (len(ordered), 1)), 0.01
     )
+    best = of_starts[0].reshape(-1, len(STARTS)).argmax(axis=1) + np.arange(len(ordered)) * len(STARTS)
+    ones = -(standard**2).sum(axis=1) / 2 - n * math.log(2 * math.pi) / 2
+    for row, start in enumerate(best):
+        log_likelihood = float(of_starts[0][start])
+        weights, means, deviations = (fitted[start] for fitted in of_starts[1:])
+        order = np.argsort(means, kind="stable")
+        weights, means, deviations = weights[order], means[order], deviations[order]
+        separation = math.sqrt(2) * float(means[1] - means[0]) / math.sqrt(float((deviations**2).sum()))
+        centre, scale = float(centres[row]), float(scales[row])
+        # The likelihood of the values themselves: that of the standardised ones, less log(scale) each.
+        unscaled = n * math.log(scale)
+        yield Mixture(
+            n=n,
+            weights=(float(weights[0]), float(weights[1])),
+            means=(float(means[0]) * scale + centre, float(means[1]) * scale + centre),
+            standard_deviations=(float(deviations[0]) * scale, float(deviations[1]) * scale),
+            log_likelihood=log_likelihood - unscaled,
+            bic_one=2 * math.log(n) - 2 * (float(ones[row]) - unscaled),
+            bic_two=5 * math.log(n) - 2 * (log_likelihood - unscaled),
+            separation=separation,
+        )
