@@ -133,7 +133,8 @@ def _outputs_of_tc() -> list[bytes]:
     of_class = {"class": "htb", "handle": "1:10", "parent": "1:", "rate": 125_000, "stats": {"bytes": 5, "lended": 3}}
     flat = f"1700000000.123456789\n{json.dumps([cake, dual])}\nTime: 1700000001\n{json.dumps([CODEL])}\n"
     lines = f"1700000002.5\n{json.dumps([of_class], indent=1)}\n1700000003\nclass htb 1:1 root rate 1Mbit\n Sent 0\n"
-    escaped = {"ts_ns": 1, "qdiscs": [{"kind": 'a"]}\\', "handle": "0:", "parent": ":1", "dev": "é", "bytes": 2**62}]}
+    named = {"kind": 'a"]}\\', "handle": "0:", "parent": ":1", "dev": "é", "bytes": 2**62}
+    escaped = {"ts_ns": 1_700_000_000 * 10**9, "qdiscs": [named]}
     return [flat.encode(), (lines + flat).encode(), json.dumps(escaped, ensure_ascii=False).encode()]
 
 

@@ -207,8 +207,10 @@ def _queue_logs(folder: Path) -> None:
 
 
 def _polls(folder: Path) -> None:
+    times = [START_NS + 10**9 * n for n in (1, 2, 3)]
     polls = [
-        {"ts_ns": 10**9 * n, "ts_end_ns": 10**9 * n + 5, "qdiscs": [CODEL | {"packets": 6 * n}]} for n in (1, 2, 3)
+        {"ts_ns": time, "ts_end_ns": time + 5, "qdiscs": [CODEL | {"packets": 6 * n}]}
+        for n, time in enumerate(times, 1)
     ]
     (folder / "qdisc_stats.jsonl").write_text("".join(json.dumps(p, separators=(",", ":")) + "\n" for p in polls))
     line = "ESTAB 0      0      10.0.1.2:40001 192.0.2.9:443"
