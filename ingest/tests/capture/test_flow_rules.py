@@ -177,7 +177,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
         ([REST, NETFLIX_RULE], "rule 0 takes the rest"),
         ([REST | {"proto": "tcp"}], "rest takes every flow"),
         ([{"role": "app", "ports": "9-8"}], "is neither a port nor a range of ports; write it as 443 or 8801-8810"),
-        ([{"role": "app", "ports": 70_000}], "is no port"),
+        ([{"role": "app", "ports": 70_000}], "70000 is neither a port nor a range of ports"),
         ([{"role": "app", "host": "10.0.0.0/33"}], "write an address, or a prefix as 192.0.2.0/24"),
         ([{"role": "app", "host": "10.0.0.1/8"}], "has host bits set; write an address"),
         ([{"role": "app", "server_name": "nflxvideo"}], "is not the name of a server"),
