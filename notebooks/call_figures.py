@@ -56,20 +56,20 @@ class Calls:
         """Return the link of each application that has just the rate of its demand, in bit/s, where it has one."""
         links = self.api.rows("run", study_id=self.study, application=list(self.applications), start_order=list(ORDERS))
         demands = self.api.rows("demand", study_id=self.study, role="app", workload="call", demand_bps__null=False)
-        found = {}
+        rates_bps = {}
         for application in self.applications:
             rates = links.bandwidth_bps[links.application == application].dropna().unique()
             wanted = demands.demand_bps[demands.application == application].unique()
             near = [(abs(rate / one - 1), int(rate)) for rate in rates for one in wanted]
             if near and min(near)[0] <= RATE_TOLERANCE:
-                found[application] = min(near)[1]
-        return found
+                rates_bps[application] = min(near)[1]
+        return rates_bps
 
 
 def calls_of_studies(api: Rows) -> list[Calls]:
     """Return the studies whose calls can be drawn, the figures' own first; say which cannot, and why."""
     runs = api.rows("run", exclusion_reason__null=True)
-    found, reasons = [], {}
+    all_calls, reasons = [], {}
     for study, mine in sorted(runs.groupby("study_id"), key=lambda of: (of[0] != OWN, of[0])):
         calls = mine[mine.application.notna() & mine.congestion_control.notna() & mine.start_order.isin(ORDERS)]
         calls = calls[(calls.workload == "call") & calls.bandwidth_bps.notna() & calls.rtt_ms.notna()]
@@ -86,10 +86,10 @@ def calls_of_studies(api: Rows) -> list[Calls]:
             rtt_ms = float(calls.rtt_ms.mode().min())
             fastest = calls[calls.rtt_ms == rtt_ms].groupby("application").bandwidth_bps.max().astype(int).to_dict()
             settings = tuple((control, order) for control in controls for order in ORDERS)
-            found.append(Calls(api, study, applications, settings, rtt_ms, fastest))
+            all_calls.append(Calls(api, study, applications, settings, rtt_ms, fastest))
     if reasons:
         print("not drawn:", "; ".join(f"{study} ({why})" for study, why in reasons.items()))
-    return found
+    return all_calls
 
 
 def behind(queue: Mapping[str, Any]) -> str:
@@ -127,8 +127,8 @@ def setting_panels(
     for label, rows in lines:
         of_setting = pd.MultiIndex.from_frame(rows[["congestion_control", "start_order"]]).isin(settings)
         drawn.append((label, rows[of_setting & (rows.bandwidth_bps == rows.application.map(rates))]))
-    found = {name for _, rows in drawn for name in rows.application}
-    applications = [name for name in calls.applications if name in found]
+    with_rows = {name for _, rows in drawn for name in rows.application}
+    applications = [name for name in calls.applications if name in with_rows]
     if not applications:
         return None
     figure, grid = plt.subplots(
@@ -316,9 +316,9 @@ def stepped_figure(study: str, rows: pd.DataFrame) -> Figure:
     queues = list(rows.groupby(["queue_size_bytes", "queue_label", "rtt_ms"], dropna=False))
     series = looks(sorted(set(rows.application)))
     figure, grid = plt.subplots(len(queues), 1, sharex=True, squeeze=False, figsize=(9.0, 2.6 * max(len(queues), 1.3)))
-    for one, ((size, label, rtt), found) in zip(grid[:, 0], queues, strict=True):
+    for one, ((size, label, rtt), rows_of_queue) in zip(grid[:, 0], queues, strict=True):
         # The seconds that all runs of an application have, without the first and the last.
-        of_all = found[found.runs == found.groupby("application").runs.transform("max")]
+        of_all = rows_of_queue[rows_of_queue.runs == rows_of_queue.groupby("application").runs.transform("max")]
         chosen = of_all[of_all.second.isin(whole_seconds(list(of_all.second)))].sort_values("second")
         link = chosen.groupby("second").link_rate_bps.max()
         one.step(link.index, link / 1e6, where="post", color="0.6", linewidth=1.2, label="link")

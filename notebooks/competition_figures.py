@@ -84,14 +84,14 @@ def competing(rows: pd.DataFrame) -> pd.DataFrame:
     ``incumbent`` and ``other`` name who started first and who came later, ``incumbent_role`` the role of the first;
     it is missing where TCP started first.
     """
-    found = rows[rows.start_order.ne("solo") & rows.application.notna()].copy()
-    found["competitor"] = competitors(found)
-    found = found[found.competitor.notna()]
-    is_rival = found.start_order.eq("rival_first")
-    found["incumbent_role"] = found.start_order.map({"app_first": "app", "rival_first": "rival"})
-    found["incumbent"] = found.application.where(~is_rival, found.competitor)
-    found["other"] = found.competitor.where(~is_rival, found.application)
-    return found
+    pairs = rows[rows.start_order.ne("solo") & rows.application.notna()].copy()
+    pairs["competitor"] = competitors(pairs)
+    pairs = pairs[pairs.competitor.notna()]
+    is_rival = pairs.start_order.eq("rival_first")
+    pairs["incumbent_role"] = pairs.start_order.map({"app_first": "app", "rival_first": "rival"})
+    pairs["incumbent"] = pairs.application.where(~is_rival, pairs.competitor)
+    pairs["other"] = pairs.competitor.where(~is_rival, pairs.application)
+    return pairs
 
 
 def against(rows: pd.DataFrame) -> pd.Series:
@@ -117,10 +117,10 @@ def settings(rows: pd.DataFrame) -> pd.Series:
 
 def in_order(queues: Iterable[Any]) -> list[str]:
     """Return the queues that occur: the four of the testbed in their order, then the others by size."""
-    found = {str(queue) for queue in queues if isinstance(queue, str)}
+    names = {str(queue) for queue in queues if isinstance(queue, str)}
     # Numbers in a name count as numbers: 16 packets are fewer than 128.
-    parts_of = {name: [part.zfill(9) for part in re.split(r"(\d+)", name)] for name in found - set(QUEUES)}
-    return [queue for queue in QUEUES if queue in found] + sorted(parts_of, key=lambda name: parts_of[name])
+    parts_of = {name: [part.zfill(9) for part in re.split(r"(\d+)", name)] for name in names - set(QUEUES)}
+    return [queue for queue in QUEUES if queue in names] + sorted(parts_of, key=lambda name: parts_of[name])
 
 
 def of_links(rows: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
@@ -432,17 +432,17 @@ def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
     mine = rows[rows.role == rows.incumbent_role]
     queues = in_order(mine.queue_label)
     metrics = [name for name in HARMS if (mine.harm_metric == name).any()]
-    found = [
+    shown_pairs = [
         (incumbent, other, rate, shown)
         for incumbent, of_incumbent in mine.groupby("incumbent")
         for other in controls_first(of_incumbent.other)
         for rate, shown in of_incumbent[of_incumbent.other == other].groupby("bandwidth_bps")
     ]
     series = looks(queues)
-    figure, axes = panels(len(found), width=11.7, height=2.8)
+    figure, axes = panels(len(shown_pairs), width=11.7, height=2.8)
     width = 0.76 / len(queues)
     lowest, highest = min(mine.harm_ratio.min(), 0), max(mine.harm_ratio.max(), 0)
-    for one, (incumbent, other, rate, shown) in zip(axes, found, strict=True):
+    for one, (incumbent, other, rate, shown) in zip(axes, shown_pairs, strict=True):
         for place, queue in enumerate(queues):
             of_queue = shown[shown.queue_label == queue]
             if of_queue.empty:

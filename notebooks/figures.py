@@ -88,20 +88,20 @@ def kept(study: str, mart: str) -> pd.DataFrame:
 
 def provenance() -> pd.DataFrame:
     """Return a row for each study whose results are in the repository: its runs, and what they were made with."""
-    found = []
+    rows = []
     for path in sorted(KEPT.glob("*/provenance.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        (made_with, *others) = told["made_with"]
+        document = json.loads(path.read_text(encoding="utf-8"))
+        (made_with, *others) = document["made_with"]
         if others:
             raise ValueError(f"{path.parent.name} was made with several versions")
         names = ("study_id", "seed", "runs", "excluded_runs", "failed_attempts")
         row = (
             {"results": path.parent.name}
-            | {name: told[name] for name in names}
-            | {"blocks": len(told["runs_by_block"])}
+            | {name: document[name] for name in names}
+            | {"blocks": len(document["runs_by_block"])}
         )
-        found.append(row | {"kernel": made_with["kernel"].split(" (")[0], "qemu": made_with["qemu"]})
-    return pd.DataFrame(found)
+        rows.append(row | {"kernel": made_with["kernel"].split(" (")[0], "qemu": made_with["qemu"]})
+    return pd.DataFrame(rows)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -216,12 +216,12 @@ def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
     reaction |= {"step_second": 1, "exclusion_reason": None, "from_bps": 1_000_000, "to_bps": 250_000}
     reaction |= {"reaction_ms": 2000.0, "overshoot_ratio": 1.1, "from_rtt_ms": 20.0, "to_rtt_ms": 100.0}
     reaction |= {"fall_ms": 2000.0, "recovery_ms": 6000.0}
-    found = {"step_reaction": [reaction], "rtt_step_reaction": [reaction]}
-    stepped = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=profiles, **found))
+    reactions = {"step_reaction": [reaction], "rtt_step_reaction": [reaction]}
+    stepped = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=profiles, **reactions))
     # The link's rates, what was sent, and the two round-trip times on their own axis.
     assert points(stepped["pam21-figure-02"]) == {1.0, 0.25, 0.711, 20, 100}
     constant = [one for one in profiles if one["bandwidth_programme"] is None]
-    without = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=constant, **found))
+    without = drawn_by("pam21-zoom-form", "pam21-figure-02", PlantedRows(rate_profile=constant, **reactions))
     assert set(without) == {"pam21-solo-send-rates"}
 
 
