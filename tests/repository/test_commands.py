@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -211,6 +212,21 @@ def test_run_names_a_missing_extra_before_it_reads_anything(
     done = sojourn("run", str(tmp_path / "ping.txt"), "--var", str(tmp_path / "var"))
     assert (done.status, done.stderr) == (1, "error: uvicorn is not installed: pip install 'sojourn[serve]'\n")
     assert not (tmp_path / "var").exists()
+
+
+def test_a_look_with_changed_models_and_no_dbt_says_what_to_install(
+    sojourn: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    models = Path(__file__).resolve().parents[2] / "models"
+    shutil.copytree(models, tmp_path / "models", ignore=shutil.ignore_patterns("target", "logs"))
+    monkeypatch.setenv("SOJOURN_MODELS", str(tmp_path / "models"))
+    monkeypatch.setitem(sys.modules, "sojourn_transforms.dbt.compilation", None)
+    arguments = ("--out", str(tmp_path / "look.html"), "--no-open", "--workers", "1")
+    done = sojourn("look", str(tmp_path / "ping.txt"), *arguments)
+    assert done.status == 1
+    assert done.stderr.endswith("dbt is not installed: pip install 'sojourn[dbt]', or unset SOJOURN_MODELS\n")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_store_without_its_client_says_what_to_install(

@@ -79,16 +79,20 @@ def look(
     missing = next((path for path in inputs if str(path) != "-" and not path.exists()), None)
     if missing is not None:
         raise typer.BadParameter(f"{missing}: no such file or folder", param_hint="PATH")
+    from sojourn_ingest.operator_error import OperatorError
     from sojourn_transforms.look.command import LookOptions, run_look
+    from sojourn_transforms.running.statements import ModelError
 
-    run_look(
-        LookOptions(
-            sources=inputs,
-            compares=compare is not None,
-            out=DEFAULT_PAGE if out is None and not json_numbers else out,
-            json_numbers=json_numbers,
-            parquet=parquet,
-            open_page=open_page,
-            workers=workers,
-        )
+    options = LookOptions(
+        sources=inputs,
+        compares=compare is not None,
+        out=DEFAULT_PAGE if out is None and not json_numbers else out,
+        json_numbers=json_numbers,
+        parquet=parquet,
+        open_page=open_page,
+        workers=workers,
     )
+    try:
+        run_look(options)
+    except ModelError as error:
+        raise OperatorError(str(error)) from error
