@@ -230,7 +230,7 @@ judged as (
         on recomputed.finding_id = findings.finding_id
 ),
 
-final as (
+compared as (
     select
         coalesce(
             judged.group_id,
@@ -306,6 +306,18 @@ final as (
         on findings.study_id = described_studies.study_id
     left join elsewhere
         on findings.finding_id = elsewhere.finding_id
+),
+
+final as (
+    select
+        compared.*,
+        case
+            when count(case when not compared.is_inside_tolerance then 1 end) over (partition by compared.finding_id) > 0 then 'differs'
+            when count(compared.is_inside_tolerance) over (partition by compared.finding_id) > 0 then 'agrees'
+            when count(compared.own_value) over (partition by compared.finding_id) > 0 then 'not judged'
+            else 'not answered'
+        end as statement_verdict
+    from compared
 )
 
 select * from final

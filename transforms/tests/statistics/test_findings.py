@@ -226,50 +226,47 @@ def test_tables_have_a_row_for_each_finding_and_number() -> None:
     assert [row["value"] for row in numbers.to_pylist()] == [20.6, 91.2]
 
 
-def published(finding: str, *inside: bool | None, reason: str | None = None) -> list[dict[str, Any]]:
+def published(finding: str, verdict: str, reason: str | None = None, groups: int = 1) -> list[dict[str, Any]]:
     """Return the rows of published_comparison of a statement, one for each group."""
-    return [
-        {
-            "study_id": "tma23-imvca",
-            "finding_id": finding,
-            "is_inside_tolerance": each,
-            "own_value": 1.0 if each is not None or reason is None else None,
-            "not_answered_reason": reason,
-        }
-        for each in inside
-    ]
+    row = {
+        "study_id": "tma23-imvca",
+        "finding_id": finding,
+        "statement_verdict": verdict,
+        "not_answered_reason": reason,
+    }
+    return [row] * groups
 
 
 @pytest.mark.parametrize(
     ("rows", "verdict", "sentence"),
     [
         (
-            [*published("a", True, True), *published("b", True, None)],
+            [*published("a", "agrees", groups=2), *published("b", "agrees")],
             "agrees",
             "2 of 2 statements of TMA'23 come out again.",
         ),
         (
             [
-                *published("a", True),
-                *published("b", True, False),
-                *published("c", None, reason="a count of people, not a measurement"),
+                *published("a", "agrees"),
+                *published("b", "differs", groups=2),
+                *published("c", "not answered", "a count of people, not a measurement"),
             ],
             "mixed",
             "1 of 2 statements of TMA'23 comes out again. 1 statement differs. 1 statement is not answered: a count of "
             "people, not a measurement.",
         ),
         (
-            [*published("a", None, reason="the build has no run of the study")],
+            [*published("a", "not answered", "the build has no run of the study")],
             "cannot tell",
             "No statement of TMA'23 can be judged. 1 statement is not answered: the build has no run of the study.",
         ),
         (
             [
-                *published("a", True),
-                *published("b", None),
-                *published("c", None, reason="x"),
-                *published("d", None, reason="x"),
-                *published("e", None, reason="y"),
+                *published("a", "agrees"),
+                *published("b", "not judged"),
+                *published("c", "not answered", "x"),
+                *published("d", "not answered", "x"),
+                *published("e", "not answered", "y"),
             ],
             "agrees",
             "1 of 1 statement of TMA'23 comes out again. 1 more statement has no tolerance to judge by. 3 statements "
@@ -277,7 +274,9 @@ def published(finding: str, *inside: bool | None, reason: str | None = None) -> 
         ),
     ],
 )
-def test_a_statement_comes_out_if_all_its_groups_do(rows: list[dict[str, Any]], verdict: str, sentence: str) -> None:
+def test_statements_of_a_study_are_counted_by_their_verdict(
+    rows: list[dict[str, Any]], verdict: str, sentence: str
+) -> None:
     """Statements are counted, not their groups."""
     [finding] = study_findings(rows)
     assert (finding.verdict, finding.sentence) == (verdict, sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from sojourn_statistics.findings.finding import Finding, FindingNumber, Row, Verdict
@@ -13,8 +14,8 @@ _NAMES = {"imc14-buffers": "IMC'14", "pam21-zoom": "PAM'21", "imc21-vca": "IMC'2
 def study_findings(rows: Iterable[Row]) -> list[Finding]:
     """Return for each published study how many of its statements come out of the runs that the build has of it.
 
-    Rows are those of ``published_comparison``. A statement with several groups, such as one for each application, comes
-    out if all that can be judged are within its tolerance.
+    Rows are those of ``published_comparison``. A statement with several groups, such as one for each application, has
+    one verdict.
     """
     studies: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
@@ -24,29 +25,25 @@ def study_findings(rows: Iterable[Row]) -> list[Finding]:
 
 def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
     name = _NAMES.get(study, study)
-    answers = {
-        statement: [row["is_inside_tolerance"] for row in rows if row["is_inside_tolerance"] is not None]
-        for statement, rows in statements.items()
-    }
-    judged = {statement: inside for statement, inside in answers.items() if inside}
-    unjudged = [rows for statement, rows in statements.items() if statement not in judged]
-    recomputed = sum(any(row["own_value"] is not None for row in rows) for rows in unjudged)
-    agree = sum(all(inside) for inside in judged.values())
-    differ = len(judged) - agree
+    counts = Counter(rows[0]["statement_verdict"] for rows in statements.values())
+    agree, differ, recomputed, unanswered = (
+        counts[verdict] for verdict in ("agrees", "differs", "not judged", "not answered")
+    )
+    judged = agree + differ
     verdict: Verdict = "cannot tell"
     headline = f"No statement of {name} can be judged."
     if judged:
         verdict = "agrees" if not differ else "mixed" if agree else "contradicts"
         comes = "comes" if agree == 1 else "come"
-        headline = f"{agree} of {counted(len(judged), 'statement')} of {name} {comes} out again."
+        headline = f"{agree} of {counted(judged, 'statement')} of {name} {comes} out again."
     details = []
     if differ:
         details.append(f"{counted(differ, 'statement')} {'differs' if differ == 1 else 'differ'}.")
     if recomputed:
         more = counted(recomputed, "more statement" if judged else "statement")
         details.append(f"{more} {'has' if recomputed == 1 else 'have'} no tolerance to judge by.")
-    if len(unjudged) > recomputed:
-        details.append(_unanswered(unjudged, len(unjudged) - recomputed))
+    if unanswered:
+        details.append(_unanswered(statements.values(), unanswered))
     return Finding(
         question="study",
         setting={"study_id": study},
@@ -60,17 +57,17 @@ def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
         ),
         sources=("published_comparison",),
         numbers=(
-            FindingNumber(None, "agreeing_statements", "all", float(agree), None, None, "statements", len(judged),
+            FindingNumber(None, "agreeing_statements", "all", float(agree), None, None, "statements", judged,
                           "statements"),
         ) if judged else (),
     )  # fmt: skip
 
 
-def _unanswered(unjudged: list[list[Row]], count: int) -> str:
+def _unanswered(statements: Iterable[list[Row]], count: int) -> str:
     """Return how many statements the build does not answer, with the reason that most of them have."""
-    reasons = [row["not_answered_reason"] for rows in unjudged for row in rows if row["not_answered_reason"]]
+    reasons = [
+        row["not_answered_reason"] for rows in statements for row in rows if row["statement_verdict"] == "not answered"
+    ]
     text = f"{counted(count, 'statement')} {'is' if count == 1 else 'are'} not answered"
-    if not reasons:
-        return f"{text}."
     usual = max(sorted(set(reasons)), key=reasons.count)
     return f"{text}{': ' if len(set(reasons)) == 1 else ', most because: '}{usual}."
