@@ -17,6 +17,7 @@ ROWS = "/v1/datasets/run_harm/rows"
         (f"{ROWS}?order=-harm_rtio", "did you mean 'harm_ratio'"),
         (f"{ROWS}?group=congestioncontrol", "did you mean 'congestion_control'"),
         (f"{ROWS}?aggregate=medain:harm_ratio", "did you mean 'median'"),
+        (f"{ROWS}?aggregate=avg:harm_ratio", "nor function:column; functions: count, min, max, mean, median"),
         (f"{ROWS}?aggregate=median:harm_rato", "did you mean 'harm_ratio'"),
         (f"{ROWS}?format=jsn", "did you mean 'json'"),
         ("/v1/datasets/run-harm/rows", "did you mean 'run_harm'"),

@@ -137,9 +137,10 @@ def _aggregates(names: tuple[str, ...], dataset: Dataset) -> tuple[Aggregate, ..
             continue  # the number of rows is in every result, as n
         function, separator, name = part.partition(":")
         if function not in AGGREGATES or not separator:
+            meant = did_you_mean(function, AGGREGATES) or f"; functions: {', '.join(AGGREGATES)}"
             raise invalid_parameter(
                 "aggregate",
-                f"{quoted(part)} is neither count nor function:column{did_you_mean(function, AGGREGATES)}",
+                f"{quoted(part)} is neither count nor function:column{meant}",
                 functions=list(AGGREGATES),
             )
         if name not in dataset.by_name:
