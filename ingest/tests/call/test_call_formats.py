@@ -198,10 +198,10 @@ def test_the_page_of_chrome_gives_what_the_dump_gives(tmp_path: Path, shared: Pa
     for name in {name for _, reports in polls for name in reports}:
         of_report = [(time, reports[name]) for time, reports in polls if name in reports]
         for field in {field for _, report in of_report for field in report} - {"type", "timestamp"}:
-            found = [(time, report[field]) for time, report in of_report if field in report]
+            points = [(time, report[field]) for time, report in of_report if field in report]
             stats[f"{name}-{field}"] = {
-                "startTime": iso(found[0][0]), "endTime": iso(found[-1][0]), "statsType": of_report[0][1].get("type"),
-                "values": json.dumps([value for _, value in found]),
+                "startTime": iso(points[0][0]), "endTime": iso(points[-1][0]), "statsType": of_report[0][1].get("type"),
+                "values": json.dumps([value for _, value in points]),
             }  # fmt: skip
     page = {"getUserMedia": [], "PeerConnections": {"7-1": {"pid": 7, "url": "https://room.example", "stats": stats}}}
     (tmp_path / "other").mkdir()
