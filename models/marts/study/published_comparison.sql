@@ -310,13 +310,51 @@ compared as (
 
 final as (
     select
-        compared.*,
+        compared.published_comparison_id,
+        compared.finding_id,
+        compared.study_id,
+        compared.reference,
+        compared.subject,
+        compared.condition,
+        compared.statistic,
+        compared.metric_unit,
+        compared.stated_low,
+        compared.stated_high,
+        compared.tolerance_low,
+        compared.tolerance_high,
+        compared.printed_step,
+        compared.is_band,
+        compared.reading,
+        compared.application,
+        compared.incumbent,
+        compared.bandwidth_bps,
+        compared.congestion_control,
+        compared.start_order,
+        compared.workload,
+        compared.direction,
+        compared.congested_direction,
+        compared.rtt_ms,
+        compared.queue_size_bdp,
+        compared.queue_limit_packets,
+        compared.own_statistic,
+        compared.own_value,
+        compared.own_lower,
+        compared.own_upper,
+        compared.runs,
+        compared.excluded_runs,
+        compared.population,
+        compared.units,
+        compared.is_inside_tolerance,
         case
             when count(case when not compared.is_inside_tolerance then 1 end) over (partition by compared.finding_id) > 0 then 'differs'
             when count(compared.is_inside_tolerance) over (partition by compared.finding_id) > 0 then 'agrees'
             when count(compared.own_value) over (partition by compared.finding_id) > 0 then 'not judged'
             else 'not answered'
-        end as statement_verdict
+        end as statement_verdict,
+        compared.not_answered_reason,
+        compared.other_configurations,
+        compared.other_telling_configurations,
+        compared.other_verdict
     from compared
 )
 
