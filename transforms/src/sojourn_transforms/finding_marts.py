@@ -70,6 +70,11 @@ def _total(column: str, name: str) -> str:
     return f"cast(coalesce(sum({column}), 0) as bigint) as {name}"
 
 
+_WITH_PROGRAMME = (
+    f"*, (select max(run.bandwidth_programme) from {MART_LAYER}.run"
+    " where run.study_id = run_mark.study_id and run.run_id = run_mark.run_id) as bandwidth_programme"
+)
+"""Only `run` has the programme by which a rate changes."""
 _STUDY = "substr(dataset, 1, 6) = 'study:'"
 _EVERYTHING = "period_kind = 'all' and access_technology = 'all'"
 
@@ -91,7 +96,7 @@ QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] 
             _Rows("capture_rtp_stream", columns="dataset, source_hash, loss_ratio"),
         ),
     ),
-    "marks": (mark_findings, (_Rows("run_mark", "mark_direction = 'data'"),)),
+    "marks": (mark_findings, (_Rows("run_mark", "mark_direction = 'data'", _WITH_PROGRAMME),)),
     "queue": (
         queue_findings,
         (_Rows("configuration_metric", f"metric in ({', '.join(repr(name) for name in METRICS)})"),),

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
+from sojourn_statistics.comparison.metrics import CONFIGURATION
 from sojourn_statistics.findings import mark_findings, queue_findings, study_findings
-from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, SETTING, finding_table, number_table
+from sojourn_statistics.findings.finding import (
+    COLUMNS,
+    NUMBER_COLUMNS,
+    RUN_SETTING,
+    SETTING,
+    finding_table,
+    number_table,
+)
 
 EMPTY = {column.name: None for column in SETTING}
 LINK = {**EMPTY, "study_id": "planted", "synthetic": False, "bandwidth_bps": 3_991_168, "rtt_ms": 50.0}
@@ -148,6 +156,21 @@ def test_settings_are_not_pooled() -> None:
     findings = queue_findings(rows)
     assert len({finding.finding_id for finding in findings}) == 3
     assert ["synthetic" in finding.context for finding in findings] == [False, False, True]
+
+
+@pytest.mark.parametrize("programmes", [("to-0250k", "to-1000k"), ("to-1000k", None)])
+def test_rates_that_change_by_another_programme_are_another_setting(programmes: tuple[str, str | None]) -> None:
+    changing = [{"bandwidth_bps": None, "bandwidth_programme": programme} for programme in programmes]
+    queues = queue_findings([metric("A", 20, (19, 21), **changing[0]), metric("B", 400, (390, 410), **changing[1])])
+    marks = mark_findings([mark("A", 12, **changing[0]), mark("B", 99, **changing[1])])
+    assert [finding.verdict for finding in (*queues, *marks)] == ["none"] * 4
+    assert "changing rate (to-1000k)" in " ".join(finding.context for finding in queues)
+
+
+def test_a_setting_is_all_of_a_configuration_but_the_queue_and_what_it_was_measured_against() -> None:
+    queue = {"aqm", "aqm_parameters", "queue_label", "queue_limit_packets", "queue_scheme", "queue_size_bdp"}
+    setting = {column.name for column in RUN_SETTING} - {"study_id", "synthetic"}
+    assert setting == set(CONFIGURATION) - {"study_id", "queue_size_bytes", "congestion_control"} - queue
 
 
 def mark(queue: str, packets: int | None, verdict: str = "agree", **others: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ RUN_SETTING = (
     TableColumn("study_id", _TEXT, None, "Study."),
     TableColumn("synthetic", pa.bool_(), None, "Whether the data were generated, not measured."),
     TableColumn("bandwidth_bps", _WHOLE, "bit/s", "Bottleneck rate; null if it changes."),
+    TableColumn("bandwidth_programme", _TEXT, None, "Programme by which the rate changes; null if it does not."),
     TableColumn("rtt_ms", _REAL, "ms", "Round-trip time of the path without queuing; null if not stated."),
     TableColumn("application", _TEXT, None, "Application."),
     TableColumn("rival_application", _TEXT, None, "Application that competes; null if TCP competes or nothing."),

@@ -71,7 +71,8 @@ def range_of(low: float, high: float, unit: str) -> str:
 
 def link(row: Mapping[str, Any]) -> str:
     """Return rate and round-trip time of a setting."""
-    rate = "changing rate" if row["bandwidth_bps"] is None else megabits(row["bandwidth_bps"])
+    programme = "" if row["bandwidth_programme"] is None else f" ({row['bandwidth_programme']})"
+    rate = f"changing rate{programme}" if row["bandwidth_bps"] is None else megabits(row["bandwidth_bps"])
     rtt = "RTT not stated" if row["rtt_ms"] is None else f"{row['rtt_ms']:g} ms RTT"
     return f"{rate} · {rtt}"
 
