@@ -12,7 +12,7 @@ from sojourn_superset.settings import ASSETS
 
 COLUMNS = (
     "queue_label, configuration_id, metric, role, value_median, value_lower, value_upper, interval_null_reason, grade, "
-    "words"
+    "words, basis"
 )
 Row = tuple[Any, ...]
 
@@ -22,7 +22,8 @@ def markup(cell: dict[str, Any], rows: list[Row]) -> dict[str, str]:
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE TABLE queue_comparison ({COLUMNS})")
     marks = ", ".join("?" for _ in COLUMNS.split(","))
-    connection.executemany(f"INSERT INTO queue_comparison VALUES ({marks})", rows)
+    whole = [row if len(row) == len(COLUMNS.split(",")) else (*row, "queue_log") for row in rows]
+    connection.executemany(f"INSERT INTO queue_comparison VALUES ({marks})", whole)
     expression = cells.figure(cell, read_look(ASSETS))["sqlExpression"]
     return dict(connection.execute(f"SELECT queue_label, {expression} FROM queue_comparison GROUP BY queue_label"))
 
@@ -51,6 +52,8 @@ def test_a_cell_is_a_number_with_its_interval_and_the_words_and_shade_of_the_mar
         ("E", "e", "other_ms", "app", 1.0, 1.0, 1.0, None, "good", "best"),
         wait("F", "f1", 1.0, (1.0, 1.0), "good", "best"),
         wait("F", "f2", 900.0, (900.0, 900.0), "bad", "900.0× best"),
+        (*wait("G", "g", 20.0, (19.0, 21.0), "good", "best"), "queue_log"),
+        (*wait("G", "g", 90.0, (80.0, 99.0), "poor", "4.5× best"), "captures"),
     ]
     assert shown(cell, rows) == {
         "A": "20 ms 19–22 best",
@@ -59,6 +62,7 @@ def test_a_cell_is_a_number_with_its_interval_and_the_words_and_shade_of_the_mar
         "D": "50 ms one run 2.5× best, cannot tell",
         "E": "no data",
         "F": "several configurations: choose one with the filters",
+        "G": "measured in two ways: see its runs",
     }
     html, shades = markup(cell, rows), read_look(ASSETS).cells
     for queue, grade in (("A", "good"), ("B", "near"), ("C", "poor"), ("D", "fair")):

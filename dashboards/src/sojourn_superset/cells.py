@@ -65,6 +65,8 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     low, high = ("value_lower", "value_upper") if scale > 0 else ("value_upper", "value_lower")
     median, lower, upper = value("value_median"), value(low), value(high)
     several = f"COUNT(DISTINCT CASE WHEN {one} THEN configuration_id END) > 1"
+    # A configuration has a row for each basis of a metric, and rows are never pooled.
+    two_ways = f"COUNT(DISTINCT CASE WHEN {one} THEN basis END) > 1"
     word, shade = _text(cell.get("word", "")), _text(look.cells["fair"])
     if cell.get("judged"):
         word = f"COALESCE(MAX(CASE WHEN {one} THEN words END), '')"
@@ -82,6 +84,7 @@ def figure(cell: dict[str, Any], look: Look) -> dict[str, Any]:
     return metric(
         cell["label"],
         f"CASE WHEN {several} THEN {_text(_plain('several configurations: choose one with the filters', look))} "
+        f"WHEN {two_ways} THEN {_text(_plain('measured in two ways: see its runs', look))} "
         f"WHEN {median} IS NULL THEN {_text(_plain('no data', look))} "
         f"ELSE '<div style=\"background:' || {shade} || ';color:{text};padding:1px 6px;border-radius:3px\">"
         f"<b>' || {number} || "
