@@ -57,7 +57,7 @@ def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureF
     exported = duckdb.read_parquet(str(tmp_path / "it's.parquet"))
     assert [dict(zip(exported.columns, row, strict=True)) for row in exported.fetchall()] == rows
     run_sql("show tables", Form.CSV, None, var)
-    assert capsys.readouterr().out == "name\nrun\nstudy\n"
+    assert capsys.readouterr().out == "name\ncolumn_description\nrun\nstudy\n"
 
 
 def test_the_end_of_a_file_s_name_decides_the_form(var: Path, tmp_path: Path) -> None:
@@ -150,6 +150,8 @@ def test_a_connection_in_python_has_the_same_views(var: Path) -> None:
         assert connection.sql("select count(*) from run").fetchall() == [(2,)]
         comments = connection.sql("select comment from duckdb_views() where view_name = 'run' and schema_name = 'main'")
         assert comments.fetchall() == [("Runs. One row: one run.",)]
+        columns = connection.sql("select * from column_description where table_name = 'run'").fetchall()
+        assert [column[:3] for column in columns] == [("run", "run_id", "VARCHAR")]
 
 
 def test_a_dialogue_goes_on_after_an_error(var: Path) -> None:

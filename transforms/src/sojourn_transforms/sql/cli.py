@@ -33,7 +33,7 @@ def sql(
     """Query the served build with SQL: every mart is a view, and the schema lake has the decoded facts.
 
     The command only reads; it writes nothing except --out. You may create views and tables in memory. `show tables`
-    lists the marts, `describe run_harm` the columns of one; docs/tables.md describes them.
+    lists the marts, and `from column_description where table_name = 'run_harm'` the columns of one with their units.
 
     For example:
 

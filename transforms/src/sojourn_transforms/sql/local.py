@@ -8,17 +8,21 @@ import duckdb
 
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
-from sojourn_snapshot.catalogue import Catalogue, read_catalogue
+from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, read_catalogue
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
+
+COLUMNS = "column_description"
+"""The view that has unit and meaning of each column."""
 
 
 def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.DuckDBPyConnection:
     """Return a connection with a view of each mart of the served build, and of each lake table in the schema ``lake``.
 
     Views read the files of that build and of the facts that are live now; a later build needs a new connection.
-    Comments on the views say what a row is (``duckdb_views()``). Times are in UTC.
+    Comments on the views say what a row is (``duckdb_views()``); the view ``column_description`` has the unit and the
+    meaning of each column. Times are in UTC.
 
     Parameters
     ----------
@@ -47,6 +51,7 @@ def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.Du
             _view(connection, dataset.name, mart_paths(folder, dataset.name))
             text = f"{dataset.description} One row: {dataset.grain}.".strip()
             connection.execute(f"comment on view {_name(dataset.name)} is {_text(text)}")
+        _view_columns(connection, folder / CATALOGUE)
         if lake:
             _view_lake(connection, paths)
     except (DamagedSnapshotError, duckdb.IOException) as error:
@@ -57,6 +62,24 @@ def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.Du
 def _view(connection: duckdb.DuckDBPyConnection, name: str, files: list[Path]) -> None:
     listing = ", ".join(_text(str(path)) for path in files)
     connection.execute(f"create view {_name(name)} as select * from read_parquet([{listing}])")
+
+
+def _view_columns(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> None:
+    """Make the view that describes the columns of all marts: comments on each would take a second."""
+    column = "struct(name varchar, type varchar, unit varchar, description varchar)"
+    form = f"{{datasets: 'struct(name varchar, columns {column}[])[]'}}"
+    connection.execute(f"""
+        create view {COLUMNS} as
+        select dataset.name as table_name, one.name as column_name, one.type, one.unit, one.description
+        from (
+            select dataset, unnest(dataset.columns) as one
+            from (
+                select unnest(datasets) as dataset
+                from read_json({_text(str(catalogue))}, columns = {form})
+            )
+        )
+    """)
+    connection.execute(f"comment on view {COLUMNS} is 'Units and meaning of the columns of all tables.'")
 
 
 def _view_lake(connection: duckdb.DuckDBPyConnection, paths: Paths) -> None:
