@@ -21,7 +21,7 @@ MAY_BE_EMPTY = {"ingest_outcome"}
 def test_every_question_is_answered_from_the_table_that_is_named(service: Service, repository: Path) -> None:
     text = (repository / "docs" / "how-to" / "which-table.md").read_text(encoding="utf-8")
     questions = list(QUESTION.finditer(text))
-    assert len(questions) == 20 == text.count("```sql")
+    assert len(questions) == text.count("```sql") >= 20
     with connect_local(service.var, lake=False) as connection:
         there = {row[0] for row in connection.sql("show tables").fetchall()}
         for example in questions:
