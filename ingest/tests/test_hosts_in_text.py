@@ -175,3 +175,10 @@ def test_a_message_keeps_private_addresses_and_versions_alone() -> None:
         error = InputError("reason", f"unit 's {form}' is not one of ms")
         assert str(error) == error.message
         assert "‹address›" in error.message, form
+
+
+@pytest.mark.parametrize(
+    "name", ["upload::1", "download::4", "upload BE::1", "upload BK::2", "upload CS5::3", "down EF::4"]
+)
+def test_the_names_of_flents_flows_stand_in_messages(name: str) -> None:
+    assert without_addresses(f"TCP {name}") == f"TCP {name}"

@@ -51,11 +51,12 @@ def _lines(values: list[Any], **options: Any) -> bytes:
     return "".join(f"{json.dumps(value, **options)}\n" for value in values).encode()
 
 
-#: Five spellings of the same values.
+#: Spellings of the same values.
 SPELLINGS: dict[str, Callable[[list[Any]], bytes]] = {
     "sorted": lambda values: _lines(values, sort_keys=True),
     "compact": lambda values: _lines(values, separators=(",", ":")),
     "pretty": lambda values: _lines(values, indent=2),
+    "windows": lambda values: _lines(values, indent=2).replace(b"\n", b"\r\n"),
     "marked": lambda values: BOM + _lines(values),
     "utf-16": lambda values: _lines(values, ensure_ascii=False).decode().encode("utf-16"),
 }

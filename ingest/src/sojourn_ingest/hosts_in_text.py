@@ -262,7 +262,7 @@ def _ipv6(text: str) -> Iterator[NamedHost]:
         is_word = bool(groups[-1]) and groups[-1].isalpha() and text[end : end + 1].isalpha()
         most = len(groups) - 1 - is_word
         # A public address within a longer run of groups is found although the run has others.
-        for parsed in (_public_ipv6, canonical_address):
+        for parsed in (_public_ipv6, _assigned_ipv6):
             first = 0
             while first < most - 1:
                 for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
@@ -273,8 +273,10 @@ def _ipv6(text: str) -> Iterator[NamedHost]:
                     if ":::" in form or form.count("::") > 1 or (last - first < _IPV6_GROUPS - 2 and "::" not in form):
                         continue
                     address = parsed(form)
-                    if address is not None:
-                        start = starts[first] + len(head) - len(head[-4:])
+                    start = starts[first] + len(head) - len(head[-4:])
+                    # Two colons behind a word part it from what follows, unless they begin a public address.
+                    is_of_word = form.startswith("::") and text[start - 1 : start].isalpha()
+                    if address is not None and (parsed is _public_ipv6 or not is_of_word):
                         yield NamedHost(start, starts[last] + len(tail), (address,), _has_hardware_address(address))
                         first = last
                         break
@@ -286,6 +288,14 @@ def _public_ipv6(text: str) -> str | None:
     is_possible = text[:1] in "23:0fF" or text.startswith("64")
     address = canonical_address(text) if is_possible else None
     return address if address and (may_be_public(address) or _has_hardware_address(address)) else None
+
+
+def _assigned_ipv6(text: str) -> str | None:
+    # Of 0000::/8 hosts have ::/16 and the prefix of NAT64 (RFC 4291, RFC 6052). Flent calls flows "TCP upload::1", of
+    # which "ad::1" is no address.
+    group = text.partition(":")[0]
+    is_unassigned = group != "" and 0 < int(group, 16) < 0x100 and int(group, 16) != 0x64
+    return None if is_unassigned else canonical_address(text)
 
 
 def _has_hardware_address(address: str) -> bool:

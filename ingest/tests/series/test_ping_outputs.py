@@ -11,6 +11,7 @@ import pytest
 from results import Tables, read
 
 from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.formats.series.windows_ping import stated_ms
 
 CASES = "data/cases"
 
@@ -44,7 +45,7 @@ WINDOWS = {
         b"\r\nPinging a.example.org [8.8.8.8] with 32 bytes of data:\r\n"
         b"Reply from 8.8.8.8: bytes=32 time=12ms TTL=117\r\nRequest timed out.\r\n"
         b"Reply from 10.0.0.1: Destination host unreachable.\r\nReply from 8.8.8.8: bytes=32 time<1ms TTL=117\r\n"
-        b"\r\nPing statistics for 8.8.8.8:\r\n    Packets: Sent = 4, Received = 2, Lost = 2 (50% loss),\r\n"
+        b"\r\nPing statistics for 8.8.8.8:\r\n    Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),\r\n"
         b"Approximate round trip times in milli-seconds:\r\n    Minimum = 1ms, Maximum = 12ms, Average = 6ms\r\n"
     ),
     "Russian, code page 866": (
@@ -77,6 +78,11 @@ WINDOWS = {
         "    최소 = 1ms, 최대 = 12ms, 평균 = 6ms\n"
     ).encode(),
 }  # fmt: skip
+
+
+def test_two_blanks_before_the_figures_of_windows_are_read() -> None:
+    line = b"    Minimo =  12ms, Massimo =  14ms, Medio =  13ms"
+    assert stated_ms(line) == (12, 13, 14)
 
 
 @pytest.mark.parametrize("language", WINDOWS)

@@ -184,7 +184,7 @@ class UnfoldedLines(io.RawIOBase):
         if not self._ready:
             line = self._stream.readline(LONGEST_LINE)
             self._open = max(self._open + _opened(line), 0)
-            self._ready = line[:-1] + b" " if self._open and line.endswith(b"\n") else line
+            self._ready = line.rstrip(b"\r\n") + b" " if self._open and line.endswith(b"\n") else line
         content = self._ready[: len(buffer)]
         self._ready = self._ready[len(content) :]
         buffer[: len(content)] = content

@@ -105,7 +105,7 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-8"
+    version = "ping-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
@@ -159,8 +159,9 @@ class Ping(_PingText):
         elif (counts := windows_ping.counts(line)) is not None:
             probe.is_over = True
             series.reading.records_read += 1
-            yield from series.tell(probe, counts.lost)
-            if (counts.received, counts.lost) != (probe.replies, probe.lost):
+            # What a router answers ("Destination host unreachable") Windows counts as received.
+            yield from series.tell(probe, counts.sent - probe.replies)
+            if counts.sent != probe.replies + probe.lost:
                 series.reading.refuse("statistics of other probes than are listed")
         elif (rtts_ms := windows_ping.stated_ms(line)) is not None:
             yield from series.sum_up(probe, Summary(rtts_ms=rtts_ms))
@@ -292,10 +293,10 @@ class _Series:
             for place in range(lost):
                 probe.waiting[probe.last_sequence + 1 + place] = None
 
-    def tell(self, probe: _Probe, stated_lost: int | None) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def tell(self, probe: _Probe, unanswered: int | None) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add what waited for the statistics of Windows' ping; without them, each line is a lost probe."""
         lines = [entry for entry in probe.untold if isinstance(entry, bytes)]
-        lost = len(lines) if stated_lost is None else stated_lost - probe.lost
+        lost = len(lines) if unanswered is None else unanswered - probe.lost
         are_probes = iter(windows_ping.unanswered(lines, max(0, lost)))
         for entry in probe.untold:
             if not isinstance(entry, bytes):

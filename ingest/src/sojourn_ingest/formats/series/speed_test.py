@@ -222,7 +222,7 @@ class SpeedTest(ConnectionFormat):
 
     name = "speed_test"
     without_facts = "result of a speed test without a value; the test failed or was broken off"
-    version = "speed-test-7"
+    version = "speed-test-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""

@@ -19,9 +19,9 @@ _SIZE = re.compile(rb"(?<![\w.-])\d{1,5}(?![\w.-])")
 #: A colon of any width at the end.
 _COLON = re.compile(rb"(?::|\xef\xbc\x9a)$")
 #: Sent, received, lost.
-_COUNTS = re.compile(rb"= ?(\d{1,12})\D[^=]*= ?(\d{1,12})\D[^=]*= ?(\d{1,12})(?!\d)")
-#: Smallest, largest, mean.
-_RTTS = re.compile(rb"= ?(\d{1,9}) ?\S[^=]*= ?(\d{1,9}) ?\S[^=]*= ?(\d{1,9}) ?[^\s\d]{1,12}$")
+_COUNTS = re.compile(rb"= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})(?!\d)")
+#: Smallest, largest, mean; some languages have two blanks before them.
+_RTTS = re.compile(rb"= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?[^\s\d]{1,12}$")
 
 
 @dataclass(frozen=True)
