@@ -121,7 +121,7 @@ setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
 	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
-	@env --unset MAKEFLAGS $(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
+	@env --unset MAKEFLAGS --unset MFLAGS $(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
 	@.venv/bin/python -m sojourn_transforms.dbt.generated models
 
@@ -193,7 +193,7 @@ lint: ## Formatting, types, import directions, English of documents and messages
 	@.venv/bin/lint-imports
 	@.venv/bin/mypy
 	@cd dashboards && .venv/bin/mypy
-	@env --unset MAKEFLAGS cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
+	@env --unset MAKEFLAGS --unset MFLAGS cargo clippy --quiet --locked --manifest-path native/Cargo.toml --all-targets -- -D warnings
 	@infra/changed_models.sh | (cd models && xargs --no-run-if-empty ../.venv/bin/sqlfluff lint --processes 2)
 
 .PHONY: lint-sql
@@ -205,7 +205,7 @@ lint-sql: ## SQL style of every model (six CPU minutes)
 test-rust: ## Tests of the Rust crates; every fuzz target replays its seeds and earlier failures
 	@echo "==> Rust tests"
 	@# Without the crate whose dependencies have other features, which would have those of the decoder compiled again.
-	@env --unset MAKEFLAGS cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
+	@env --unset MAKEFLAGS --unset MFLAGS cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
 
 .PHONY: test-guest
 test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
