@@ -15,9 +15,13 @@ ROW: dict[str, Any] = {
     "study_id": "s", "finding_id": "f-1", "reference": "table 2", "subject": "packets", "condition": "alone",
     "statistic": "median", "metric_unit": "packets", "stated_low": 2852.5, "stated_high": 2852.5, "is_band": True,
     "tolerance_low": 2800.0, "tolerance_high": 2900.0, "reading": "read so", "own_value": None, "units": 0,
-    "population": "run", "is_inside_tolerance": None, "not_answered_reason": "the build has no run of the study",
+    "population": "run", "is_inside_tolerance": None, "statement_verdict": "not answered",
+    "not_answered_reason": "the build has no run of the study",
 }  # fmt: skip
-MEASURED = {"own_value": 2810.0, "units": 3, "is_inside_tolerance": True, "not_answered_reason": None}
+MEASURED = {
+    "own_value": 2810.0, "units": 3, "is_inside_tolerance": True, "statement_verdict": "agrees",
+    "not_answered_reason": None,
+}  # fmt: skip
 
 
 def cells(*rows: dict[str, Any], testbed: dict[str, str] | None = None) -> tuple[list[str], list[str]]:
@@ -28,10 +32,10 @@ def cells(*rows: dict[str, Any], testbed: dict[str, str] | None = None) -> tuple
     return [cell.strip() for cell in summary.split("|")[2:-1]], [cell.strip() for cell in finding.split("|")[3:-1]]
 
 
-def test_a_finding_without_data_is_unanswered_and_what_is_stated_is_not_rounded() -> None:
+def test_a_finding_without_data_is_not_answered_and_what_is_stated_is_not_rounded() -> None:
     summary, finding = cells(ROW)
     assert summary == ["1", "0", "0", "0", "1"]
-    assert finding == ["2852.5 packets", "", "", "unanswered", "the build has no run of the study", ""]
+    assert finding == ["2852.5 packets", "", "", "not answered", "the build has no run of the study", ""]
 
 
 def test_a_verdict_says_the_tolerance_the_reading_and_how_many_groups_are_outside() -> None:
@@ -41,7 +45,8 @@ def test_a_verdict_says_the_tolerance_the_reading_and_how_many_groups_are_outsid
     assert finding[1:] == [
         "2810", "3 runs", "agrees", "tolerance 2800 to 2900; read so", "cannot tell 2 (no interval: few)",
     ]  # fmt: skip
-    summary, finding = cells(agreeing, agreeing | {"own_value": 3000.0, "is_inside_tolerance": False})
+    differing = agreeing | {"statement_verdict": "differs"}
+    summary, finding = cells(differing, differing | {"own_value": 3000.0, "is_inside_tolerance": False})
     assert summary == ["1", "0", "1", "0", "0"]
     assert finding[1:5] == [
         "2810 to 3000 (2 groups)", "6 runs", "differs", "outside in 1 of 2 groups; tolerance 2800 to 2900; read so",
@@ -49,7 +54,10 @@ def test_a_verdict_says_the_tolerance_the_reading_and_how_many_groups_are_outsid
 
 
 def test_a_value_that_nothing_is_stated_of_is_not_judged() -> None:
-    _, finding = cells(ROW | MEASURED | {"is_inside_tolerance": None, "tolerance_low": None, "tolerance_high": None})
+    unjudged = {
+        "is_inside_tolerance": None, "statement_verdict": "not judged", "tolerance_low": None, "tolerance_high": None
+    }  # fmt: skip
+    _, finding = cells(ROW | MEASURED | unjudged)
     assert finding[3:5] == ["not judged", "read so"]
 
 

@@ -27,7 +27,7 @@ configurations of runs that are kept in `testbed/results` and that are like what
 (`published_replication`); they do not recompute the study."""
 
 _COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
-_VERDICTS = ("agrees", "differs", "not judged", "unanswered")
+_VERDICTS = ("agrees", "differs", "not judged", "not answered")
 
 
 def _number(value: float) -> str:
@@ -58,17 +58,10 @@ def _recomputed(groups: list[dict[str, Any]]) -> str:
     return least if least == most else f"{least} to {most} ({len(values)} groups)"
 
 
-def _verdict(groups: list[dict[str, Any]]) -> str:
-    inside = [row["is_inside_tolerance"] for row in groups if row["is_inside_tolerance"] is not None]
-    if inside:
-        return "agrees" if all(inside) else "differs"
-    return "not judged" if any(row["own_value"] is not None for row in groups) else "unanswered"
-
-
 def _reason(groups: list[dict[str, Any]]) -> str:
     """Return why the verdict is what it is: the tolerance and how the words are read, or what is missing."""
-    first, verdict = groups[0], _verdict(groups)
-    if verdict == "unanswered":
+    first, verdict = groups[0], groups[0]["statement_verdict"]
+    if verdict == "not answered":
         return str(first["not_answered_reason"])
     outside = [row["is_inside_tolerance"] for row in groups].count(False)
     low, high = first["tolerance_low"], first["tolerance_high"]
@@ -107,7 +100,7 @@ def _summary(studies: dict[str, dict[str, list[dict[str, Any]]]]) -> Iterator[st
     yield "| study | findings | " + " | ".join(_VERDICTS) + " |"
     yield "| --- | --- | " + " | ".join("---" for _ in _VERDICTS) + " |"
     for study, findings in studies.items():
-        counts = Counter(_verdict(groups) for groups in findings.values())
+        counts = Counter(groups[0]["statement_verdict"] for groups in findings.values())
         yield f"| {study} | {len(findings)} | " + " | ".join(str(counts[verdict]) for verdict in _VERDICTS) + " |"
 
 
@@ -135,7 +128,7 @@ def _lines(rows: list[dict[str, Any]], testbed: dict[str, str]) -> Iterator[str]
                 _stated(first),
                 _recomputed(groups),
                 "" if not units else f"{units} {first['population']}{'' if units == 1 else 's'}",
-                _verdict(groups),
+                groups[0]["statement_verdict"],
                 _reason(groups),
                 testbed.get(finding, ""),
             )

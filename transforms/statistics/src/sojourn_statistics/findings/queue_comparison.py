@@ -67,16 +67,20 @@ COLUMNS = (
     TableColumn("value_lower", _REAL, None, "Lower end of its interval; null without one."),
     TableColumn("value_upper", _REAL, None, "Upper end of its interval; null without one."),
     TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
-    TableColumn("best_median", _REAL, None, f"Best median of these queues, {_IN_UNIT}; null if no value is better."),
+    TableColumn(
+        "best_median", _REAL, None, f"Best median of these queues, {_IN_UNIT}; null for metrics without a better "
+        "direction.",
+    ),
     TableColumn(
         "verdict", _TEXT, None, "best: the interval is better than those of all others. worse: that of another is "
         "better. tied: neither. cannot tell: not worse, but an interval is missing, its own or another. none: no other "
-        "queue was measured. Null if no value of the metric is better.",
+        "queue was measured. Null for metrics without a better direction.",
     ),
     TableColumn(
         "grade", _TEXT, None, "good: the best median. near: tied with it. fair: at most 2 times it, or 5 percentage "
-        "points of a share. poor: at most 5 times, or 10 points. bad: beyond. Null without a verdict. A MOS has the "
-        "grade of its class: good from 4.03, fair from 3.6, poor from 2.58.",
+        "points of a share. poor: at most 5 times, or 10 points. bad: beyond. fair also: cannot "
+        "tell, and none. Null without a verdict. A MOS has the grade of its class: good from 4.03, fair from 3.6, poor "
+        "from 2.58.",
     ),
     TableColumn("words", _TEXT, None, "The verdict with the distance from the best median; of a MOS its class."),
 )  # fmt: skip
