@@ -51,6 +51,6 @@ def test_threads_that_count_at_the_same_time_do_not_fail() -> None:
 
 
 def test_those_of_the_package_do() -> None:
-    """If this fails, the package has a lock of its own, and ours can go."""
+    """Fails once the package locks its own counters; then delete CountedOneByOne."""
     with pytest.raises(RuntimeError, match="threads can only be started once"):
         count(OfThePackage())

@@ -262,13 +262,13 @@ NOT_READ = {
     "table of LibreSpeed's client": "Timestamp,Server Name,Address,Ping,Jitter,Download\n2023,a,u,1,1,1\n",
     "a message of an error": '{"error":"[0] Cannot open socket: Timeout occurred in connect."}',
     "a row of M-Lab's tables": '{"id":"x","date":"2023-11-14","a":{"MeanThroughputMbps":50.1},"raw":{"Download":{}}}\n',
-    "M-Lab's annotation of a connection": '{"UUID":"x","Timestamp":"2023-11-14T22:13:20Z","Server":{},"Client":{}}',
+    "an annotation file of M-Lab": '{"UUID":"x","Timestamp":"2023-11-14T22:13:20Z","Server":{},"Client":{}}',
     "PageSpeed Insights' answer": '{"kind":"pagespeedonline#result","id":"u","lighthouseResult":{"audits":{}}}',
     "browsertime's result": '[{"info":{"browsertime":{}},"statistics":{},"browserScripts":[{}]}]',
     "libvmaf's subtitles": "{0}{1}frame: 0|integer_adm2: 0.98|vmaf: 95.1|\n",
     "XPSNR of ffmpeg": "n:    1  XPSNR y: 40.1  XPSNR u: 42.0  XPSNR v: 43.0\n",
     "ffmpeg's text of a whole clip": "frame=  100 fps= 50\n[Parsed_libvmaf_0 @ 0x55] VMAF score: 95.123\n",
-    "a traceroute of M-Lab": '{"UUID":"x","TracerouteCallerVersion":"v0"}\n{"type":"cycle-start"}\n',
+    "an M-Lab traceroute": '{"UUID":"x","TracerouteCallerVersion":"v0"}\n{"type":"cycle-start"}\n',
     "ndt7-client's progress": '{"Key":"starting","Value":{"Test":"download"}}\n',
 }
 

@@ -309,7 +309,7 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
     ]  # fmt: skip
     # Of another study that does not state a direction, nothing is missing.
     runs.append(runs[-1] | {"study_id": "t", "direction": None})
-    # Another application with the same competitor has a panel of its own, with its rates alone.
+    # One panel for each application, with only the rates that it was measured at.
     other = {"study_id": "two", "queue_label": "FQ-CoDel"}
     runs += [runs[0] | other, runs[2] | other | {"application": "teams", "configuration_id": "d", "metric_value": 0.9}]
     drawn = drawn_by("pam21-zoom-form", '"pam21-figure-03-04-07"', planted_runs(runs))

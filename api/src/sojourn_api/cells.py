@@ -59,7 +59,7 @@ def load_cells(
     counts : mapping of str to str
         The column of counts of each dataset of histograms.
     fewest_rows : int
-        A dataset of fewer is omitted: its file is read as fast.
+        A dataset of fewer is omitted: reading its file takes some milliseconds.
     most_bytes : int
         Memory that all histograms may take together. Datasets that would exceed it are omitted.
     threads : int

@@ -77,8 +77,8 @@ def _glob_escaped(path: Path) -> str:
 class Snapshot:
     """An open build: its catalogue, and a database of views over its Parquet files.
 
-    A copy of a dataset in memory takes ten times the size of its file, and saves 1 ms a query. Only large histograms
-    are held in memory, beside the database (`cells`).
+    A copy of a dataset in memory takes ten times the size of its file, and saves a millisecond or two a query. Only
+    large histograms are held in memory, beside the database (`cells`).
 
     The database can reach no file but those, and its configuration is locked.
     """

@@ -77,13 +77,13 @@ DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset(("a", "raw")), "a row of M-Lab's tables, which are not read; give the results of NDT in its archive"),
     (
         frozenset(("UUID", "Server", "Client")),
-        "M-Lab's annotation of a connection, which measured nothing; give the results of NDT beside it",
+        "an annotation file of M-Lab, which has no measurements; ingest the NDT results of the same day",
     ),
     (frozenset(("lighthouseResult",)), "PageSpeed Insights' answer; save its lighthouseResult as a file of its own"),
     (frozenset(("info", "browserScripts")), "browsertime's result; give the HAR that it writes"),
     (
         frozenset(("UUID", "TracerouteCallerVersion")),
-        "a traceroute of M-Lab (scamper), which is not read; give the results of NDT beside it",
+        "an M-Lab traceroute (scamper), which Sojourn does not read; ingest the NDT results of the same day",
     ),
     (frozenset(("resp",)), "fping's JSON; run it without -J, and with -D -c 100"),
     (frozenset(("VMAF score",)), "libvmaf's scores of a whole clip; write those of frames with log_fmt=json"),
