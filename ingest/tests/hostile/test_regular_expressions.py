@@ -75,14 +75,15 @@ def _growth(pattern: re.Pattern[Any], use: str) -> str | None:
     repeated = [*literals, "".join(literals) or "-", " ", "1", "a", "1.", "1,", "a:", "a ", ") - "]
     for begun in ("", *literals[:1]):
         for part in repeated:
-            once, twice = (begun + part * (times * CHARACTERS // len(part)) + "\0" for times in (1, 2))
+            once, twice, eightfold = (begun + part * (times * CHARACTERS // len(part)) + "\0" for times in (1, 2, 8))
             taken = _seconds(pattern, use, once)
             if taken <= LEAST_S:
                 continue
             # A machine that others use lengthens single measurements, not all of them. Twice the text takes twice the
-            # time, and four times if each character is read again for each.
-            taken = min(taken, _seconds(pattern, use, once))
-            if taken > MOST_S or min(_seconds(pattern, use, twice) for _ in range(3)) > 3 * max(taken, LEAST_S):
+            # time, and four times if each character is read again for each; eight times the text takes 8 or 64 times.
+            taken = max(min(taken, _seconds(pattern, use, once)), LEAST_S)
+            doubled = min(_seconds(pattern, use, twice) for _ in range(3))
+            if taken > MOST_S or (doubled > 3 * taken and _seconds(pattern, use, eightfold) > 24 * taken):
                 return f"{begun!r}, then {part!r} again and again: {taken:.2f} s"
     return None
 
