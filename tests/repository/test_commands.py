@@ -204,14 +204,25 @@ def test_one_is_no_plural() -> None:
     assert not wrong
 
 
-def test_run_names_a_missing_extra_before_it_reads_anything(
-    sojourn: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("module", "arguments", "extra"),
+    [("uvicorn", ("run",), "serve"), ("scipy", ("watch", "--once"), "build")],
+)
+def test_a_missing_extra_is_named_before_anything_is_read(
+    module: str,
+    arguments: tuple[str, ...],
+    extra: str,
+    sojourn: Callable[..., Ended],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    (tmp_path / "ping.txt").write_text(PING)
-    monkeypatch.setattr("sojourn_ingest.cli.run.find_spec", lambda module: None if module == "uvicorn" else module)
-    done = sojourn("run", str(tmp_path / "ping.txt"), "--var", str(tmp_path / "var"))
-    assert (done.status, done.stderr) == (1, "error: uvicorn is not installed: pip install 'sojourn[serve]'\n")
-    assert not (tmp_path / "var").exists()
+    files, var = tmp_path / "files", tmp_path / "var"
+    files.mkdir()
+    (files / "ping.txt").write_text(PING)
+    monkeypatch.setattr("sojourn_ingest.command_line.find_spec", lambda name: None if name == module else name)
+    done = sojourn(*arguments, str(files), "--var", str(var))
+    assert (done.status, done.stderr) == (1, f"error: {module} is not installed: pip install 'sojourn[{extra}]'\n")
+    assert not var.exists()
 
 
 def test_a_look_with_changed_models_and_no_dbt_says_what_to_install(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,16 @@ def no_installation(folder: Path) -> str:
     if (folder / "commits").is_dir():
         return f"this is a lake; give the folder around it, {folder.absolute().parent}"
     return "no lake is in it; give the folder that `sojourn ingest --var` filled"
+
+
+def require_modules(*names: str) -> None:
+    """Raise ModuleNotFoundError if a module is not installed; the command line names the extra that has it.
+
+    For commands that read files before they need it.
+    """
+    for name in names:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 class UnconfirmedError(OperatorError):

@@ -7,14 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from sojourn_ingest.command_line import VarOption
+from sojourn_ingest.command_line import VarOption, require_modules
 
 #: A wheel has the sample beside this package; a checkout has it in the folder of the project.
 _PLACES_OF_SAMPLE = (Path(__file__).parents[1] / "sample", Path(__file__).parents[3] / "sample")
@@ -104,10 +103,7 @@ def run(
     """
     from sojourn_ingest.remote.path import as_path, is_remote
 
-    for module in ("scipy", "uvicorn"):
-        # Before the ingest, which takes longer than to install what the later steps need.
-        if find_spec(module) is None:
-            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    require_modules("scipy", "uvicorn")
     paths = map(as_path, sources or ())
     missing = next((path for path in paths if not is_remote(path) and not path.exists()), None)
     if missing is not None:

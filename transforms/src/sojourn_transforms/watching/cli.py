@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from sojourn_ingest.cli.ingest_options import DEFAULT_WORKERS, AddressesOption, PrefixTableOption, ServerNamesOption
-from sojourn_ingest.command_line import IgnoreDiskOption, VarOption
+from sojourn_ingest.command_line import IgnoreDiskOption, VarOption, require_modules
 from sojourn_transforms.engine_options import MemoryOption, check_memory
 
 
@@ -61,6 +61,7 @@ def watch(
         raise typer.BadParameter(f"{missing}: no such folder", param_hint="FOLDER")
     if memory is not None:
         check_memory(memory)
+    require_modules("scipy")
     from sojourn_ingest.cli.ingesting import IngestOptions
     from sojourn_transforms.watching.command import run_watch
 
