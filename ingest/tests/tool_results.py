@@ -287,6 +287,24 @@ SPEED_TESTS: dict[str, Any] = {
         "download": 1e8, "upload": 1e7, "latency": 10.0, "jitter": 0.5, "downLoadedLatency": 40.0,
         "downLoadedJitter": 5.0, "upLoadedLatency": 60.0, "upLoadedJitter": 6.0, "packetLoss": 0.005,
     },
+    "fast-cli": {
+        "downloadSpeed": 100, "uploadSpeed": 10, "downloaded": 125, "uploaded": 12, "latency": 10.0, "bufferBloat": 40,
+        "userLocation": "Example, XX", "serverLocations": ["Example, XX"], "userIp": "8.8.8.8",
+    },
+    "ndt7-client": {
+        "ServerFQDN": "a.example.org", "ServerIP": "9.9.9.9", "ClientIP": "8.8.8.8",
+        "Download": {"UUID": "x", "Throughput": {"Value": 100.0, "Unit": "Mbit/s"},
+                     "Latency": {"Value": 10.0, "Unit": "ms"}, "Retransmission": {"Value": 0.5, "Unit": "%"}},
+        "Upload": {"UUID": "y", "Throughput": {"Value": 10.0, "Unit": "Mbit/s"},
+                   "Latency": {"Value": 11.0, "Unit": "ms"}},
+    },
+    "cloudflare-speed-cli": {
+        "timestamp_utc": "2023-11-14T22:13:20Z", "meas_id": "1", "ip": "8.8.8.8", "colo": "XXX",
+        "idle_latency": {"sent": 20, "received": 20, "loss": 0.0, "mean_ms": 10.0, "jitter_ms": 0.5},
+        "loaded_latency_download": {"sent": 20, "received": 19, "loss": 0.05, "mean_ms": 40.0, "jitter_ms": 5.0},
+        "download": {"bytes": 125_000_000, "duration_ms": 10_000, "mbps": 100.0},
+        "upload": {"bytes": 12_500_000, "duration_ms": 10_000, "mbps": 10.0},
+    },
 }  # fmt: skip
 
 CRUSADER_MAGIC = 0x5372AB82AE7C59CB

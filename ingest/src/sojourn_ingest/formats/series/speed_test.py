@@ -226,7 +226,7 @@ class SpeedTest(ConnectionFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
-        return _tool_of(source) is not None
+        return tool_of(source) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the run and what the tool states of it; a value that is not a number is refused and counted.
@@ -236,7 +236,7 @@ class SpeedTest(ConnectionFormat):
         InputError
             ``no_measurement`` where the test failed, ``corrupt_record`` for a damaged document.
         """
-        tool = _tool_of(source)
+        tool = tool_of(source)
         if tool is None:
             raise InputError("unrecognised_format", "not a result of a known speed test")
         what = f"result of {tool.name}"
@@ -276,7 +276,8 @@ def _start_ns(document: dict[str, Any]) -> int | None:
     return rfc3339_ns_of(stamp) if isinstance(stamp, str) else None
 
 
-def _tool_of(source: Source) -> Tool | None:
+def tool_of(source: Source) -> Tool | None:
+    """Return the tool whose result the content is; None if it is of none."""
     content = source.json.value if source.json is not None else None
     is_list = isinstance(content, list)
     first = content[0] if isinstance(content, list) and content else content
