@@ -68,6 +68,11 @@ def test_every_column_is_described_and_has_the_unit_of_its_name() -> None:
     assert {factor for factor, _ in STANDARD} <= set(FACTORS)
 
 
+def test_every_part_of_a_configuration_is_shown() -> None:
+    # queue_label says what the size in bytes does.
+    assert set(CONFIGURATION) - {column.name for column in COLUMNS} == {"queue_size_bytes"}
+
+
 def test_a_queue_of_default_size_compares_with_each_size_and_others_with_their_own() -> None:
     rows = [
         *runs("tail-drop", 2.0, HIGH),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sojourn_api.publication.declaration import Publication
 from sojourn_api.publication.permalinks import Answer, Permalink, Rows
+from sojourn_statistics.comparison.metrics import CONFIGURATION, OF_RUN, QUEUE_SIZE
 
 FIGURES = "figures.json"
 
@@ -74,11 +75,7 @@ class Figure:
 
 
 ALWAYS = ("study_id", "queue_label")
-SETTINGS = (
-    *ALWAYS, "workload", "direction", "bandwidth_bps", "rtt_ms", "congestion_control", "application",
-    "rival_application", "start_order", "testbed", "queue_scheme", "congested_direction", "opposite_link",
-    "participants", "call_view", "ecn", "l4s",
-)  # fmt: skip
+SETTINGS = (*ALWAYS, *(part for part in CONFIGURATION if part not in (*ALWAYS, "aqm", *QUEUE_SIZE, *OF_RUN)))
 """What is set for a run, in the order of a group's name."""
 OVER_RUNS = (
     "Each box is of runs: quartiles, and lines from 5 % to 95 %. n is the number of runs with a value; excluded runs "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sojourn_statistics.comparison.metrics import ComparisonMetric, Factor
+from sojourn_statistics.comparison.metrics import CONFIGURATION, ComparisonMetric, Factor
 from sojourn_statistics.comparison.table import (
     COLUMNS,
     ConfigurationRuns,
@@ -41,12 +41,7 @@ FEWEST_FOR_MODES = 30
 
 _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 _DECLARED = {column.name: column for column in COLUMNS}
-_SETTING = (
-    "role", "basis", "workload", "direction", "bandwidth_bps", "rtt_ms", "aqm", "queue_size_bdp",
-    "queue_limit_packets", "queue_label", "congestion_control", "application", "rival_application", "start_order",
-    "testbed", "queue_scheme", "congested_direction", "opposite_link", "participants", "call_view", "ecn", "l4s",
-    "aqm_parameters", "bandwidth_programme",
-)  # fmt: skip
+_SETTING = ("role", "basis", *(part for part in CONFIGURATION if part in _DECLARED and part != "study_id"))
 _OF_PAIRS = ("study_id", "metric", "factor", "treatment", "baseline", *_SETTING, "baseline_queue_label")
 _COUNTS = ("replication_unit", "treatment_n", "baseline_n", "effect_unit")
 
