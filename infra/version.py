@@ -32,6 +32,7 @@ _LOCKED = re.compile(r'(?m)^name = "sojourn(?:-[a-z-]+)?"\nversion = "(?P<versio
 _MODULE = re.compile(r'(?m)^__version__ = "(?P<version>[^"]+)"$')
 _DBT = re.compile(r'(?m)^version: "(?P<version>[^"]+)"$')
 _CITATION = re.compile(r"(?m)^version: (?P<version>\d[\w.]*)$")
+_WHEEL = re.compile(r"\bdist/sojourn-(?P<version>\d+\.\d+\.\d+)-")
 _IMAGE = re.compile(r"\bsojourn(?:-[a-z]+)?:(?P<version>\d[\w.]*)")
 
 #: Where the version is, and how it is written: glob below the root, pattern with a group "version".
@@ -48,6 +49,7 @@ _PLACES = (
     ("native/*/Cargo.lock", _LOCKED),
     ("models/dbt_project.yml", _DBT),
     ("CITATION.cff", _CITATION),
+    ("README.md", _WHEEL),
     ("infra/kubernetes/*.yaml", _IMAGE),
     ("infra/images/*.Dockerfile", _IMAGE),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -39,7 +40,9 @@ def uv(repository: Path) -> str:
 
 @pytest.fixture(scope="module")
 def release(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the files that `make release` leaves."""
+    """Return the folder of the files that `make release` leaves: SOJOURN_RELEASE, or one made here."""
+    if given := os.environ.get("SOJOURN_RELEASE"):
+        return Path(given).resolve()
     out = tmp_path_factory.mktemp("dist")
     for script in ("build.sh", "release.sh"):
         done = subprocess.run(
@@ -51,7 +54,7 @@ def release(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(release: Path) -> Path:
-    (built,) = release.glob("sojourn-*.whl")
+    (built,) = release.glob(f"sojourn-*_{platform.machine()}.whl")
     return built
 
 
@@ -70,14 +73,20 @@ def outside() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, uv: str, outside: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    environment = tmp_path_factory.mktemp("environment") / "venv"
-    (client,) = wheel.parent.glob("sojourn_client-*.whl")
-    into = ["--quiet", "--compile-bytecode", "--python", str(environment / "bin/python")]
-    for command in (["venv", "--quiet", str(environment)], ["pip", "install", *into, f"{wheel}[serve]", str(client)]):
-        done = subprocess.run([uv, *command], env=outside, capture_output=True, text=True, check=False)
+def installed(release: Path, uv: str, outside: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install what the README says, from a folder that also holds another version and another architecture."""
+    folder = tmp_path_factory.mktemp("installed")
+    shutil.copytree(release, folder / "dist")
+    for other in ("sojourn-0.0.9-cp311-abi3-manylinux_2_28_x86_64.whl", "sojourn-0.1.0-py3-none-riscv64.whl"):
+        (folder / "dist" / other).touch()
+    (requirement,) = re.findall(r"^pip install (.+)$", README, re.MULTILINE)
+    into = "--quiet --compile-bytecode --python venv/bin/python"
+    for command in ("venv --quiet venv", f"pip install {into} {requirement} dist/sojourn_client-*.whl"):
+        done = subprocess.run(
+            ["bash", "-c", f"{uv} {command}"], cwd=folder, env=outside, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
-    return environment / "bin" / "sojourn"
+    return folder / "venv" / "bin" / "sojourn"
 
 
 def test_a_release_has_checksums_and_the_list_of_what_it_is_made_of(release: Path, repository: Path) -> None:
@@ -88,7 +97,8 @@ def test_a_release_has_checksums_and_the_list_of_what_it_is_made_of(release: Pat
     assert checked.returncode == 0, checked.stdout
     names = {line.partition(":")[0] for line in checked.stdout.splitlines()}
     assert names == {path.name for path in release.iterdir()} - {"SHA256SUMS"}
-    assert len(names) == 4
+    assert {f"sojourn-{version}.cdx.json", f"sojourn-{version}-Cargo.lock"} < names
+    assert {name.split("-")[0] for name in names if name.endswith(".whl")} == {"sojourn", "sojourn_client"}
     listed = json.loads((release / f"sojourn-{version}.cdx.json").read_text(encoding="utf-8"))
     assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.5")
     assert {"duckdb", "fastapi", "numpy", "pyarrow"} <= {component["name"] for component in listed["components"]}
@@ -97,7 +107,7 @@ def test_a_release_has_checksums_and_the_list_of_what_it_is_made_of(release: Pat
 
 def test_the_wheel_runs_on_every_python_and_holds_the_project_and_the_sample(wheel: Path, repository: Path) -> None:
     version = (repository / "VERSION").read_text().strip()
-    assert re.fullmatch(rf"sojourn-{version}-cp311-abi3-manylinux_2_28_x86_64\.whl", wheel.name)
+    assert wheel.name == f"sojourn-{version}-cp311-abi3-manylinux_2_28_{platform.machine()}.whl"
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = Parser().parsestr(archive.read(f"sojourn-{version}.dist-info/METADATA").decode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -110,3 +112,13 @@ def test_a_release_of_a_new_checkout_installs_spark_for_whose_engine_the_wheel_h
     ).stdout
     assert "--extra spark" in shown
     assert shown.index("--extra spark") < shown.index("infra/wheel/build.sh") < shown.index("infra/wheel/release.sh")
+
+
+def test_the_readme_installs_one_wheel_whatever_else_is_there(versions: ModuleType, repository: Path) -> None:
+    (requirement,) = re.findall(r"^pip install (.+)$", (repository / "README.md").read_text(), re.MULTILINE)
+    expanded = subprocess.run(
+        ["bash", "-c", f"printf '%s\\n' {requirement}"], cwd=repository, capture_output=True, text=True, check=True
+    ).stdout
+    (platform_tag,) = re.findall(r"^platform=(\w+)$", (repository / "infra/wheel/build.sh").read_text(), re.MULTILINE)
+    name = f"sojourn-{versions.version()}-cp311-abi3-{platform_tag}_{platform.machine()}.whl"
+    assert expanded == f"dist/{name}[serve]\n"
