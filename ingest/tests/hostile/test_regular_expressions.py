@@ -15,6 +15,7 @@ import pytest
 
 import sojourn_ingest
 from sojourn_ingest.formats.quality import wget_log
+from sojourn_ingest.formats.series.texts_for_people import LONGEST_START_BYTES, TEXTS
 
 #: What is imported by a command that runs it, and does something then.
 PROGRAMS = ("sojourn_ingest.cli.__main__",)
@@ -91,6 +92,15 @@ def _growth(pattern: re.Pattern[Any], use: str) -> str | None:
 @pytest.mark.parametrize(("pattern", "use"), list(_expressions()))
 def test_an_expression_takes_time_in_proportion_to_the_text(pattern: re.Pattern[Any], use: str) -> None:
     assert _growth(pattern, use) is None
+
+
+def test_the_start_of_a_text_is_looked_at_in_no_time() -> None:
+    for pattern, _ in TEXTS:
+        literals = [text for text in _literals(_parser.parse(pattern.pattern.decode("latin-1"))) if text]
+        for part in (*literals, "".join(literals), " ", "\n", "1", "a", "1 ", "1.", "a\n"):
+            for begun in ("", literals[0]):
+                text = (begun + part * LONGEST_START_BYTES)[:LONGEST_START_BYTES]
+                assert _seconds(pattern, "search", text) < MOST_S, (pattern, begun, part)
 
 
 def test_an_expression_that_reads_again_is_found() -> None:
