@@ -13,12 +13,13 @@ from sojourn_statistics.findings import (
     capture_findings,
     mark_findings,
     queue_findings,
+    run_findings,
     study_findings,
     tool_findings,
     trust_findings,
     wild_findings,
 )
-from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, finding_table, number_table
+from sojourn_statistics.findings.finding import COLUMNS, NUMBER_COLUMNS, RUN_SETTING, finding_table, number_table
 from sojourn_statistics.findings.queue import METRICS
 from sojourn_statistics.table_column import TableColumn
 from sojourn_transforms.mart import MART_LAYER, Mart, MartColumn
@@ -100,6 +101,23 @@ QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] 
     "queue": (
         queue_findings,
         (_Rows("configuration_metric", f"metric in ({', '.join(repr(name) for name in METRICS)})"),),
+    ),
+    "run": (
+        run_findings,
+        (
+            _Rows(
+                "run",
+                "exclusion_reason is null",
+                ", ".join((*(column.name for column in RUN_SETTING), "run_id", "queue_label", "congestion_control")),
+            ),
+            _Rows("run_queuing_delay", columns="study_id, run_id, role, packets, mean_ms, median_ms, p95_ms"),
+            _Rows("run_packet_drop", columns="study_id, run_id, role, offered_packets, drop_ratio"),
+            _Rows(
+                "run_load_delay",
+                "median_increase_ms is not null",
+                "study_id, run_id, role, delay_basis, loaded_samples, median_increase_ms",
+            ),
+        ),
     ),
     "study": (study_findings, (_Rows("published_comparison"),)),
     "tools": (tool_findings, (_Rows("run_load_delay", "loaded_median_ms is not null"),)),

@@ -26,6 +26,7 @@ CONTROLS, RATES = ("cubic", "bbr"), (1_000_000, 4_000_000)
 
 FINDINGS = [("queue", "planted", "best", f"FQ-CoDel waits least in setting {number}.") for number in range(10, 23)] + [
     ("marks", "planted", "none", "Nothing was marked."),
+    ("run", "planted", "answered", "FQ-CoDel, against CUBIC TCP."),
     ("study", "another", "agrees", "Another study agrees."),
 ]
 
@@ -86,10 +87,11 @@ def published(folder: Path, runs: Sequence[dict[str, Any]]) -> Path:
             f"to '{snapshot}/study.parquet'"
         )
         said = ", ".join(
-            f"('{question}', '{study}', '{verdict}', '{sentence}', '{question}-{place:02}')"
+            f"('{question}', '{study}', '{verdict}', '{sentence}', '{question}-{place:02}', {run})"
             for place, (question, study, verdict, sentence) in enumerate(FINDINGS)
+            for run in ["'r1'" if question == "run" else "null"]
         )
-        named = "question, study_id, verdict, sentence, finding_id"
+        named = "question, study_id, verdict, sentence, finding_id, run_id"
         connection.execute(f"copy (select * from (values {said}) as t({named})) to '{snapshot}/finding.parquet'")
         delays = "null::double as median_ms, null::double as p95_ms"
         connection.execute(f"copy (select *, {delays} from runs) to '{snapshot}/run_queuing_delay.parquet'")
@@ -211,7 +213,7 @@ def test_the_page_has_the_findings_of_its_study_alone(capsys: pytest.CaptureFixt
     sections = {one["key"]: one for one in numbers(capsys, var)["sections"]}
     *shown, more = sections["findings"]["points"]
     assert shown == [f"FQ-CoDel waits least in setting {number}." for number in range(10, 22)]
-    assert more == "1 further sentence: /v1/findings?study_id=planted."
+    assert more == "1 further sentence: /v1/findings?study_id=planted&run_id__null=true."
 
 
 def test_a_logarithm_gives_ratios(capsys: pytest.CaptureFixture[str], var: Path) -> None:

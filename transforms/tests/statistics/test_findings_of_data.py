@@ -11,6 +11,8 @@ from sojourn_statistics.findings import (
     Finding,
     access_findings,
     capture_findings,
+    over_runs,
+    run_findings,
     tool_findings,
     trust_findings,
     wild_findings,
@@ -248,6 +250,94 @@ def test_kinds_of_delay_of_tools_are_not_pooled() -> None:
     """A finding for each kind of each study."""
     findings = tool_findings([LOADED, LOADED | {"delay_basis": "ping_rtt_ms_samples"}, LOADED | {"study_id": "t"}])
     assert len({finding.finding_id for finding in findings}) == 3
+
+
+RUN = {column.name: None for column in SETTING} | {
+    "study_id": "s", "run_id": "r", "synthetic": False, "bandwidth_bps": 1_000_000, "rtt_ms": 50.0,
+    "application": "video", "start_order": "app_first", "queue_label": "CoDel", "congestion_control": "cubic",
+}  # fmt: skip
+OF_RUN = {"study_id": "s", "run_id": "r", "role": "app"}
+WAIT = OF_RUN | {"packets": 9, "median_ms": 35.4, "p95_ms": 54.5, "mean_ms": 36.0}
+DROP = OF_RUN | {"offered_packets": 10, "drop_ratio": 0.1}
+LOAD = OF_RUN | {"role": "probe", "delay_basis": "ping_rtt_ms_samples", "loaded_samples": 5, "median_increase_ms": 94.6}
+ALONE = {"application": None, "congestion_control": None, "queue_label": None, "start_order": "solo"}
+
+
+@pytest.mark.parametrize(
+    ("run", "delays", "drops", "loads", "sentence"),
+    [
+        (
+            {},
+            [WAIT | {"role": "tcp", "p95_ms": 900.0}, WAIT],
+            [DROP],
+            [LOAD],
+            "CoDel, against CUBIC TCP. Half of the application's packets wait at most 35 ms, and 95 % of them at most "
+            "54 ms; 10 % of them are lost.",
+        ),
+        (
+            {"congestion_control": None, "rival_application": "bulk"},
+            [WAIT | {"packets": None, "median_ms": None, "p95_ms": None, "mean_ms": 1.25}],
+            [DROP | {"offered_packets": None, "drop_ratio": 0.0}],
+            [],
+            "CoDel, against bulk. The application's packets wait 1.2 ms on average; none of them is lost.",
+        ),
+        (
+            {"application": None},
+            [WAIT | {"role": "tcp"}],
+            [DROP],
+            [],
+            "CoDel, CUBIC TCP alone. Half of TCP's packets wait at most 35 ms, and 95 % of them at most 54 ms.",
+        ),
+        (
+            {"congestion_control": None, "start_order": "solo"},
+            [],
+            [DROP | {"drop_ratio": 0.0021}],
+            [],
+            "CoDel, against nothing. 0.21 % of the application's packets are lost.",
+        ),
+        (
+            ALONE,
+            [WAIT | {"median_ms": None, "p95_ms": None, "mean_ms": None}],
+            [],
+            [LOAD, LOAD | {"role": "tcp"}, LOAD | {"delay_basis": "irtt_rtt_ms_samples", "median_increase_ms": -0.3}],
+            "Queue not stated. Load adds nothing (irtt RTT samples) and 95 ms (ping RTT samples).",
+        ),
+    ],
+)
+def test_a_run_says_how_long_its_packets_waited_and_how_many_were_lost(
+    run: Row, delays: list[Row], drops: list[Row], loads: list[Row], sentence: str
+) -> None:
+    """By its queue log, what its study published, or what tools measured; another run's rows do not count."""
+    others = [[row | {"run_id": "other"} for row in rows] for rows in (delays, drops, loads)]
+    rows = [[*other, *own] for other, own in zip(others, (delays, drops, loads), strict=True)]
+    [finding] = run_findings([RUN | run], *rows)
+    assert (finding.sentence, finding.verdict) == (sentence, "answered")
+
+
+def test_a_run_has_its_numbers_with_what_they_are_over() -> None:
+    """The 95th percentile comes first, and a run without any measurement has no finding."""
+    findings = run_findings([RUN, RUN | {"run_id": "empty"}], [WAIT], [DROP], [])
+    [row] = finding_table(findings).to_pylist()
+    assert (row["run_id"], row["subject"], row["value"], row["n"], row["n_unit"]) == ("r", "CoDel", 54.5, 9, "packets")
+    assert row["context"] == "r · s · video · 1 Mbit/s · 50 ms RTT · application starts first"
+    assert [(each["metric"], each["value"], each["n"]) for each in number_table(findings).to_pylist()] == [
+        ("queuing_delay_p95_ms", 54.5, 9),
+        ("queuing_delay_median_ms", 35.4, 9),
+        ("drop_ratio", 0.1, 10),
+    ]
+
+
+def test_several_runs_of_a_queue_have_their_median_and_range() -> None:
+    """A queue without a log is not stated beside queues with one, and neither is what all packets met."""
+    runs = [RUN | {"run_id": name} for name in "abc"] + [RUN | {"run_id": name, "queue_label": "PIE"} for name in "de"]
+    waits = [WAIT | {"run_id": name, "p95_ms": p95} for name, p95 in zip("abcd", (40, 42, 47, 12.3), strict=True)]
+    findings = run_findings(runs, [*waits, WAIT | {"run_id": "e", "role": "all"}], [], [])
+    assert over_runs(findings) == [
+        "With CoDel, 95 % of the application's packets wait at most 42 ms (median of 3 runs, 40 to 47 ms).",
+        "With PIE, 95 % of the application's packets wait at most 12 ms.",
+    ]
+    assert over_runs(run_findings([RUN | ALONE], [], [], [LOAD])) == ["Load adds 95 ms."]
+    assert over_runs(run_findings([RUN], [], [DROP], [])) == []
 
 
 def counted_sources(number: int = 1, status: str = "ok", kind: str | None = "manifest", refused: int = 0) -> Row:

@@ -83,7 +83,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
 def findings(request: Request, parameters: Annotated[RowsParameters, Query()]) -> Response:
     """Return rows of the dataset `finding`: the verdict on a question for each setting, its sentence and first number.
 
-    `question` is `queue`, `marks`, `study`, `wild`, `access`, `captures`, `tools` or `trust`; every other column
-    filters too. `finding_number` has the other numbers.
+    `question` is `queue`, `run`, `marks`, `study`, `wild`, `access`, `captures`, `tools` or `trust`; every other
+    column filters too. `finding_number` has the other numbers.
     """
     return rows.rows(request, "finding", parameters)

@@ -178,9 +178,9 @@ def selected(build: Build, question: ReportQuestion) -> SelectedRuns:
 
 
 def _findings(build: Build, study: str) -> tuple[str, ...]:
-    """Return what the mart ``finding`` says of a study; a finding without an answer is none."""
+    """Return what the mart ``finding`` says of a study, not of single runs; a finding without an answer is none."""
     findings = build.rows(
-        "select sentence from finding where study_id = ? and verdict not in ('none', 'cannot tell') "
+        "select sentence from finding where study_id = ? and run_id is null and verdict not in ('none', 'cannot tell') "
         "order by question, finding_id",
         study,
     )

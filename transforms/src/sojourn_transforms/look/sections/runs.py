@@ -20,7 +20,7 @@ from sojourn_transforms.look.content import (
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.sections.configurations import configuration_items, setting
-from sojourn_transforms.look.sections.findings import delay_sentences, queue_metrics, queue_sentences
+from sojourn_transforms.look.sections.findings import queue_metrics, queue_sentences, run_sentences
 from sojourn_transforms.look.view import View
 
 #: Runs with figures of their own, and runs in a table; configurations sum up all of them.
@@ -55,7 +55,7 @@ def runs_sections(view: View) -> list[Section]:
         f"{' and others' if len(studies) > 4 else ''}. Figures are over the measurement window of a run."
     )
     sentences = queue_sentences(queue_metrics(view)) if len({run["queue_label"] for run in runs}) > 1 else []
-    section.lead = " ".join((*(sentences or _delays(view)), section.lead))
+    section.lead = " ".join((*(sentences or run_sentences(view)), section.lead))
     section.items.append(_runs(runs))
     drawn_runs = runs[:RUNS_DRAWN]
     for number, run in enumerate(drawn_runs):
@@ -74,11 +74,6 @@ def runs_sections(view: View) -> list[Section]:
             "Intervals over runs: each configuration has one run, and one run gives a value without an interval."
         )
     return [section, *_competition(view, section, runs)]
-
-
-def _delays(view: View) -> list[str]:
-    sentences = delay_sentences(view.rows("run_queuing_delay"))
-    return sentences or (delay_sentences(view.rows("run_outcome")) if view.has("series") else [])
 
 
 def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -110,7 +105,7 @@ def _runs(runs: Sequence[Run]) -> Table:
             "setting": setting(run),
             "window_s": None if run["window_ms"] is None else run["window_ms"] / 1000,
             "measured": ", ".join(name for name, column in _MEASURED.items() if run[column])
-            or "tables or results of a tool",
+            or "one capture, tables or results of a tool",
             "remark": run["exclusion_reason"] or run["run_flag"] or "",
         }
         for run in runs[:RUNS_SHOWN]

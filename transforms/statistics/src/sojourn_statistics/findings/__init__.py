@@ -5,6 +5,7 @@ from sojourn_statistics.findings.captures import capture_findings
 from sojourn_statistics.findings.finding import Finding, FindingNumber, Verdict
 from sojourn_statistics.findings.marks import mark_findings
 from sojourn_statistics.findings.queue import queue_findings
+from sojourn_statistics.findings.run import over_runs, run_findings
 from sojourn_statistics.findings.study import study_findings
 from sojourn_statistics.findings.tools import tool_findings
 from sojourn_statistics.findings.trust import trust_findings
@@ -17,7 +18,9 @@ __all__ = [
     "access_findings",
     "capture_findings",
     "mark_findings",
+    "over_runs",
     "queue_findings",
+    "run_findings",
     "study_findings",
     "tool_findings",
     "trust_findings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ RUN_SETTING = (
 
 SETTING = (
     *RUN_SETTING,
+    TableColumn("run_id", _TEXT, None, "Run; null for a finding of several."),
     TableColumn("dataset", _TEXT, None, "Data set of connections, captures or passive RTT."),
     TableColumn("day", pa.date32(), None, "Day of passive RTT, UTC."),
     TableColumn("rtt_basis", _TEXT, None, "What the RTT of connections is of."),
@@ -60,8 +62,8 @@ _NUMBER = (
 COLUMNS = (
     TableColumn("finding_id", _TEXT, None, "Question and setting, as one text.", False),
     TableColumn(
-        "question", _TEXT, None, "Which question is answered: access, captures, marks, queue, study, tools, trust or "
-        "wild.", False,
+        "question", _TEXT, None, "Which question is answered: access, captures, marks, queue, run, study, tools, trust "
+        "or wild.", False,
     ),
     *SETTING,
     TableColumn(
@@ -122,7 +124,7 @@ class Finding:
     sources: tuple[str, ...]
     numbers: tuple[FindingNumber, ...] = ()
 
-    @property
+    @cached_property
     def finding_id(self) -> str:
         """The question and the setting as one text; what does not apply is empty."""
         values = (self.setting.get(column.name) for column in SETTING)

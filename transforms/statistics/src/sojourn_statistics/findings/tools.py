@@ -6,16 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from sojourn_statistics.findings.finding import Finding, FindingNumber, Row
-from sojourn_statistics.findings.wording import counted, milliseconds, rounded, synthetic_note
+from sojourn_statistics.findings.wording import counted, delay_kind, milliseconds, rounded, synthetic_note
 
 _SETTING = ("study_id", "synthetic", "delay_basis")
-_KINDS = (
-    ("_srtt_ms", " smoothed RTT"),
-    ("_one_way_delay_ms", " one-way delay"),
-    ("_http_latency_ms", " HTTP latency"),
-    ("_rtt_ms", " RTT"),
-    ("_", " "),
-)
 
 
 def tool_findings(rows: Iterable[Row]) -> list[Finding]:
@@ -36,8 +29,8 @@ def _finding(setting: dict[str, Any], rows: list[Row]) -> Finding:
     runs = len({row["run_id"] for row in rows})
     is_idle_known = any(row["idle_median_ms"] is not None for row in rows)
     context = (
-        f"{setting['study_id']} · {_kind(setting['delay_basis'])}{synthetic_note(setting)}. As the tool measures its "
-        "own packets, the path without a queue included: not the wait of another application."
+        f"{setting['study_id']} · {delay_kind(setting['delay_basis'])}{synthetic_note(setting)}. As the tool measures "
+        "its own packets, the path without a queue included: not the wait of another application."
     )
     if not is_idle_known:
         context += " No run has a value from before the load, so what the load adds is not known."
@@ -72,13 +65,6 @@ def _number(row: Row) -> FindingNumber:
 def _name(row: Row) -> str:
     """Return the queue of a run, or the name of a run without one."""
     return str(row["queue_label"] or row["run_id"])
-
-
-def _kind(delay_basis: str) -> str:
-    """Return a basis in words: ``iperf3_srtt_ms_polls`` is iperf3 smoothed RTT polls."""
-    for key, words in _KINDS:
-        delay_basis = delay_basis.replace(key, words)
-    return delay_basis
 
 
 def _before(rows: list[Row], is_idle_known: bool) -> str:

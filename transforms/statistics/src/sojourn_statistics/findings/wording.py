@@ -6,10 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _FIRST = {
+    "solo": "alone",
     "app_first": "application starts first",
     "tcp_first": "TCP starts first",
     "rival_first": "the other application starts first",
 }
+
+_KINDS = (
+    ("_srtt_ms", " smoothed RTT"),
+    ("_one_way_delay_ms", " one-way delay"),
+    ("_http_latency_ms", " HTTP latency"),
+    ("_rtt_ms", " RTT"),
+    ("_", " "),
+)
 
 _CONTROLS = {
     "cubic": "CUBIC",
@@ -79,29 +88,40 @@ def link(row: Mapping[str, Any]) -> str:
 
 def competitors(row: Mapping[str, Any]) -> str:
     """Return what runs against what in a setting, with all that describes it beside the link."""
-    parts = [f"{row['application'] or 'TCP only'} against {row['rival_application'] or 'TCP'}"]
-    for name, words in (
-        ("direction", "{}"),
-        ("congested_direction", "congested: {}"),
-        ("workload", "workload “{}”"),
-        ("testbed", "testbed {}"),
-        ("participants", "{} participants"),
-        ("call_view", "view: {}"),
-        ("opposite_link", "other direction: {}"),
-    ):
-        if row[name] is not None:
-            parts.append(words.format(row[name]))
-    return " · ".join(parts)
+    return " · ".join(
+        (f"{row['application'] or 'TCP only'} against {row['rival_application'] or 'TCP'}", *conditions(row))
+    )
+
+
+def conditions(row: Mapping[str, Any]) -> list[str]:
+    """Return what describes a setting beside its link, its competitors and their order."""
+    words = {
+        "direction": "{}",
+        "congested_direction": "congested: {}",
+        "workload": "workload “{}”",
+        "testbed": "testbed {}",
+        "participants": "{} participants",
+        "call_view": "view: {}",
+        "opposite_link": "other direction: {}",
+    }
+    return [text.format(row[name]) for name, text in words.items() if row[name] is not None]
 
 
 def order_and_ecn(row: Mapping[str, Any]) -> str:
     """Return which flow starts first, and which flows use ECN and L4S."""
-    parts = [_FIRST.get(row["start_order"], row["start_order"])]
+    parts = [] if row["start_order"] is None else [_FIRST.get(row["start_order"], row["start_order"])]
     if row["ecn"] is not None:
         parts.append("no ECN" if row["ecn"] == "none" else f"{row['ecn']} ECN")
     if row["l4s"] not in (None, "neither"):
         parts.append(f"L4S: {row['l4s']}")
     return " · ".join(parts)
+
+
+def delay_kind(delay_basis: str) -> str:
+    """Return what the delay of a tool is: ``iperf3_srtt_ms_polls`` is iperf3 smoothed RTT polls."""
+    for key, words in _KINDS:
+        delay_basis = delay_basis.replace(key, words)
+    return delay_basis
 
 
 def synthetic_note(row: Mapping[str, Any]) -> str:
