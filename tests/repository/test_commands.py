@@ -188,6 +188,23 @@ def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Call
         assert done.stdout.endswith(ends_with), done.stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("maintain", "status"), ("maintain", "verify"), ("maintain", "repair", "--yes"), ("maintain", "compact"),
+        ("maintain", "expire", "--table", "series", "--older-than", "1d", "--yes"), ("forget", "192.0.2.1", "--yes"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_mistyped_folder_is_no_lake_without_damage(
+    command: tuple[str, ...], tmp_path: Path, sojourn: Callable[..., Ended]
+) -> None:
+    missing = tmp_path / "vra"
+    done = sojourn(*command, "--var", str(missing))
+    assert (done.status, done.stdout, done.stderr) == (1, "", f"error: {missing}: no such folder\n")
+    assert not missing.exists()
+
+
 def test_the_list_of_commands_ends_each_sentence(sojourn: Callable[..., Ended]) -> None:
     (_, _, listed) = sojourn("--help").stdout.partition("Commands:")
     assert "sql" in listed

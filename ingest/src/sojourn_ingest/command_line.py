@@ -11,6 +11,7 @@ import typer
 
 from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.paths import Paths
 
 VarOption = Annotated[Path | None, typer.Option(help="Folder of all generated files. Default: $SOJOURN_VAR or ./var.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, without doing it.")]
@@ -32,6 +33,19 @@ def no_installation(folder: Path) -> str:
     if (folder / "commits").is_dir():
         return f"this is a lake; give the folder around it, {folder.absolute().parent}"
     return "no lake is in it; give the folder that `sojourn ingest --var` filled"
+
+
+class NoLakeError(OperatorError):
+    """There is no lake where one has to be."""
+
+
+def require_lake(paths: Paths) -> None:
+    """Raise NoLakeError if there is no lake, because a mistyped --var is not an empty lake.
+
+    One at a URI is not looked for.
+    """
+    if paths.lake_uri is None and not paths.lake.is_dir():
+        raise NoLakeError(f"{paths.var}: {no_installation(paths.var)}")
 
 
 def require_modules(*names: str) -> None:

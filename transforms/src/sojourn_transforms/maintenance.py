@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sojourn_ingest.command_line import confirmed
+from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES
 from sojourn_ingest.lake import Lake, LakeBusyError, LakeDamagedError
 from sojourn_ingest.lake.compaction import (
@@ -37,7 +37,9 @@ def _fail(message: str) -> typer.Exit:
 
 def show_status(var: Path | None) -> None:
     """Print the files of each table of the lake, and what waits for a compaction."""
-    lake = Paths.from_environment(var).open_lake()
+    paths = Paths.from_environment(var)
+    require_lake(paths)
+    lake = paths.open_lake()
     shown = Table(title=f"lake {markup(lake.storage.uri)}", title_justify="left")
     for heading in ("table", "files", "small", "MiB", "rows", "sources with hidden rows"):
         shown.add_column(heading, justify="left" if heading == "table" else "right")
@@ -73,6 +75,7 @@ def run_compaction(
         With status 1 if another process writes, or the compaction failed.
     """
     paths = Paths.from_environment(var)
+    require_lake(paths)
     out, console = Console(), Console(stderr=True)
     lake = paths.open_lake()
     try:
@@ -133,7 +136,9 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
     if unknown:
         raise typer.BadParameter(f"no table of facts is called {', '.join(unknown)}", param_hint="--table")
     before_ns = time.time_ns() - age_days * DAY_NS
-    lake = Paths.from_environment(var).open_lake()
+    paths = Paths.from_environment(var)
+    require_lake(paths)
+    lake = paths.open_lake()
     out = Console()
     if dry_run or not yes:
         _say_expiries(out, plan_expiry(lake, tables, before_ns), "would be removed")

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from sojourn_ingest.command_line import confirmed
+from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.file_sizes import MIB
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import repair_command, unreadable_objects
@@ -40,6 +40,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
         With status 1 if anything is damaged, or another process writes.
     """
     paths = Paths.from_environment(var)
+    require_lake(paths)
     out, console = Console(), Console(stderr=True)
     storage = paths.open_storage()
     unreadable = unreadable_objects(storage)
@@ -118,6 +119,7 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
         With status 1 if another process writes, or damage remains because a source is gone.
     """
     paths = Paths.from_environment(var)
+    require_lake(paths)
     out, console = Console(), Console(stderr=True)
     storage = paths.open_storage()
     with console.status("repair"):

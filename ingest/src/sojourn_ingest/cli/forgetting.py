@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.arrow_alone import keep_pandas_out
-from sojourn_ingest.command_line import confirmed
+from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
@@ -53,6 +53,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     """
     keep_pandas_out()
     paths = Paths.from_environment(var)
+    require_lake(paths)
     forget_key_bytes = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
     host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
