@@ -428,11 +428,18 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
     ]
 
 
+def _why_not_compared(view: View) -> str:
+    reason = "Flow-rate equality and harm: no run has two roles, or two TCP flows and no more, with a rate."
+    if view.has("series") and any(row["jain_index"] is not None for row in view.rows("run_load_rate")):
+        reason += " Jain's index of all flows of a role is in the table of their rates."
+    return reason
+
+
 def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Section]:
     section = Section("competition", "Fairness and harm")
     equal = _named(view.rows("run_flow_rate_equality"), runs)
     if not equal:
-        of_runs.absent.append("Flow-rate equality and harm: no run has two roles or two TCP flows with a rate.")
+        of_runs.absent.append(_why_not_compared(view))
         return []
     section.lead = (
         "Flow-rate equality is 0 if both have the same bytes, 1 if the application, or of two TCP flows the first, has "
