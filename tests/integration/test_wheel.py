@@ -179,13 +179,13 @@ def test_ingest_build_and_serve_from_another_folder(
     (shown,) = re.findall(r"^```json\n(\{\"verdict.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert finding["rows"] == [json.loads(shown)]
     assert int(client) > 10
-    # The same build in SQL, without the service.
+    # The same build in SQL, without the service, as its page shows.
+    page = (repository / "docs/how-to/ask-in-sql.md").read_text(encoding="utf-8")
+    (shown_in_python,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     in_sql = _python(
         installed,
-        "from sojourn_transforms.sql.local import connect_local\n"
-        "db = connect_local()\n"
-        "select = \"select count(*) from run_harm where study_id = 'sojourn-sample' and role = 'app'\"\n"
-        "print(db.sql(select).fetchall()[0][0])\n"
+        f"{shown_in_python}\n"
+        "print((harm['study_id'] == 'sojourn-sample').sum())\n"
         "assert db.sql('select count(*) from lake.ingest_outcome').fetchall()[0][0] > 0",
         outside,
         tmp_path,

@@ -1,7 +1,7 @@
 """Every code block of every document is checked: commands and options exist, and each language can be parsed.
 
 What a block does is tested where its page is run: tutorials in tests/integration/test_tutorials.py, studies in
-test_add_a_study.py, other tools (R, TypeScript, SQL of clients) in test_other_tools.py, curl in api/tests.
+test_add_a_study.py, addresses of other tools in test_other_tools.py, curl in api/tests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sojourn_ingest.cli import application
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
-#: What is shown, and not given to a machine; R and TypeScript are run by test_other_tools.py.
+#: What is shown, and not given to a machine. The page on other tools says when its R and TypeScript were run.
 SHOWN = {"", "text", "r", "ts"}
 #: Words that stand in front of a command.
 BEFORE = re.compile(r"^(?:[A-Z_]+=\S*|sudo|time|nohup|nice|exec)$")
