@@ -150,7 +150,7 @@ def render(folder: Path, client: Client) -> Bundle:
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
     datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
-    sites = _sites(client, datasets, look)
+    sites = _sites(client, datasets)
     colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
     for name, asset in _of_kind(files, "dashboards"):
         metadata = asset.setdefault("metadata", {})
@@ -263,7 +263,7 @@ def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
     return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
 
 
-def _sites(client: Client, datasets: dict[str, dict[str, Any]], look: Look) -> list[str]:
+def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
     """Return the sites of access networks as charts name them, the one with the largest rise of a day first."""
     delay = next((asset for asset in datasets.values() if asset["table_name"] == "access_delay"), None)
     if delay is None:
@@ -273,7 +273,7 @@ def _sites(client: Client, datasets: dict[str, dict[str, Any]], look: Look) -> l
         return asked(
             connection,
             f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
-            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY {look.named('{certain_rise_ms}')} DESC",
+            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(certain_lower_ms) DESC",
         )
 
 

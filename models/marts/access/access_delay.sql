@@ -12,6 +12,12 @@ parts as (
     select * from {{ ref('int_passive_rtt_part') }}
 ),
 
+certainties as (
+    select threshold_value as widest_ms
+    from {{ ref('threshold') }}
+    where threshold_id = 'certain-rise'
+),
+
 bounded as (
     select
         parts.start_date as day,
@@ -48,6 +54,7 @@ final as (
         median_ms,
         lower_ms,
         upper_ms,
+        case when upper_ms - lower_ms <= greatest(lower_ms, certainties.widest_ms) then lower_ms end as certain_lower_ms,
         -- Groups without an interval come last; what is no group of its own has no rank.
         case
             when group_name not in ('withheld', 'unknown', 'all')
@@ -65,6 +72,7 @@ final as (
         end as worst_rank,
         metric = 'rtt_increase' as is_upper_bound
     from bounded
+    cross join certainties
 )
 
 select * from final

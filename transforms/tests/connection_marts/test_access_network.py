@@ -79,6 +79,17 @@ def test_the_planted_site_is_the_worst_by_the_bound_and_not_by_the_median(instal
     assert next(row for row in quiet if row["group_name"] == PLANTED_SITE)["median_ms"] < 10
 
 
+def test_a_lower_end_is_certain_if_its_interval_is_narrow(installation: Installation) -> None:
+    rows = [row for row in installation.rows("from marts.access_delay") if row["lower_ms"] is not None]
+    kinds = set()
+    for row in rows:
+        width_ms = row["upper_ms"] - row["lower_ms"]
+        is_certain = width_ms <= 5 or width_ms <= row["lower_ms"]
+        kinds.add((width_ms <= 5, width_ms <= row["lower_ms"]))
+        assert row["certain_lower_ms"] == (row["lower_ms"] if is_certain else None)
+    assert kinds >= {(True, False), (False, True), (False, False)}
+
+
 def test_small_sites_are_served_together_and_no_group_is_below_the_minimum(installation: Installation) -> None:
     rows = installation.rows("from marts.access_delay")
     assert {row["group_kind"] for row in rows} == {"all", "site", "asn", "plan", "circuit"}
