@@ -37,7 +37,7 @@ UNUSABLE: dict[str, tuple[str, Any, str]] = {
     "iperf3": ("a.json", iperf3(intervals=[], end={}, error="unable to connect"), "failed before its first interval"),
     "irtt": ("a.json", irtt() | {"round_trips": [], "stats": {}}, "before its first packet"),
     "flent": ("a.flent", flent_document(results={}, raw_values={}), "ended before it measured anything"),
-    "speedtest": ("a.json", {"bytes_received": None, "ping": None, "server": {}}, "failed or was broken off"),
+    "speedtest": ("a.json", {"bytes_received": None, "ping": None, "server": {}}, "failed or was aborted"),
     "percentiles": ("a.json", {"sample_counts": {}, "metrics": {"latency_ms": {}}}, "known quantity"),
     "webrtc-internals": ("a.json", {"PeerConnections": {"1": {"stats": {}}}, "UserMedia": []}, "during a call"),
     "getStats": ("a.jsonl", [{"type": "codec", "id": "c"}], "record the call"),
@@ -60,7 +60,7 @@ def test_a_file_without_a_fact_is_refused_with_what_to_do(kind: str, tmp_path: P
         read(_written(tmp_path, name, content))
     assert caught.value.reason in ("no_measurement", "corrupt_record")
     assert what_to_do in caught.value.message
-    assert "no reader knows" not in caught.value.message
+    assert "known format" not in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_files_that_expand_far_are_left_at_the_bound_and_named(
     assert reading.fault is not None
     assert reading.fault.reason == "expands_too_far"
     assert re.fullmatch(
-        r"member 1 of the archive: [\d,]+ stored bytes stand for more than [\d,]+; unpack the archive and give its "
+        r"member 1 of the archive: [\d,]+ stored bytes expand to more than [\d,]+; unpack the archive and give its "
         "folder if they are genuine",
         reading.fault.message,
     )

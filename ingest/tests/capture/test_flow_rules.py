@@ -174,7 +174,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
     [
         ([{"role": "app"}], "nothing says which flows it means"),
         ([{"role": "app", "src": "10.0.0.1", "sport": 1}], "proto, dst, dport of the 5-tuple is missing"),
-        ([REST, NETFLIX_RULE], "rule 0 takes the rest"),
+        ([REST, NETFLIX_RULE], "rule 0 matches all remaining flows"),
         ([REST | {"proto": "tcp"}], "rest takes every flow"),
         ([{"role": "app", "ports": "9-8"}], "is neither a port nor a range of ports; write it as 443 or 8801-8810"),
         ([{"role": "app", "ports": 70_000}], "70000 is neither a port nor a range of ports"),

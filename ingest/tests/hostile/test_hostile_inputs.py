@@ -219,7 +219,7 @@ def test_what_expands_is_found_without_decompressing(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(content)
         started = time.process_time()
-        with pytest.raises(InputError, match="compressed bytes stand for more than"):
+        with pytest.raises(InputError, match="compressed bytes expand to more than"):
             refuse_expansion(path)
         assert time.process_time() - started < 30
         # Cut anywhere it is damaged, or smaller, and the reader says so.

@@ -148,7 +148,7 @@ def test_damaged_polls_are_left_out_and_told_of(tmp_path: Path) -> None:
     assert reading.fault is not None
     assert reading.fault.offset == len(good)
     path.write_text("1700000000.5\n[\n")
-    with pytest.raises(InputError, match="no poll of tc at byte 0"):
+    with pytest.raises(InputError, match="not a poll of tc at byte 0"):
         read(path)
 
 

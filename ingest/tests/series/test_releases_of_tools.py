@@ -76,7 +76,7 @@ def test_further_tests_of_a_server_are_counted_and_not_added(tmp_path: Path) -> 
     assert tables["series"] == plain["series"]
     error = refusal(written(tmp_path, json.dumps(content, indent="\t") * 2))
     assert error.reason == "several_results"
-    assert "file of its own" in error.message
+    assert "separate file" in error.message
 
 
 def test_a_test_that_was_interrupted_keeps_what_it_measured(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_lines_of_ooklas_progress_hold_one_result(tmp_path: Path) -> None:
     error = refusal(
         written(tmp_path, '{"type":"log","timestamp":"2023-11-14T22:13:10Z","level":"error"}\n{"error":"x"}\n')
     )
-    assert (error.reason, "failed or was broken off" in error.message) == ("no_measurement", True)
+    assert (error.reason, "failed or was aborted" in error.message) == ("no_measurement", True)
 
 
 # ---------------------------------------------------------------- qlog

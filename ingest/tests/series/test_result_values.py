@@ -41,7 +41,7 @@ def of_metric(tables: Tables, metric: str) -> list[tuple[str, float | None]]:
 
 def test_the_report_of_the_receiver_is_of_the_transfer_of_its_sender(shared: Path, tmp_path: Path) -> None:
     path = shared / CASES / "iperf2/iperf2_udp_2009.csv"
-    with pytest.raises(InputError, match="give each test a file of its own") as caught:
+    with pytest.raises(InputError, match="put each test into a separate file") as caught:
         read(path)
     assert caught.value.reason == "several_results"
     lines = path.read_text().splitlines(keepends=True)

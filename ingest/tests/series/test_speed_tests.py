@@ -103,7 +103,7 @@ def test_a_speed_test_damaged_anywhere_is_refused_or_left_out(tmp_path: Path, to
 
 
 def test_a_failed_speed_test_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="failed or was broken off"):
+    with pytest.raises(InputError, match="failed or was aborted"):
         read(written(tmp_path, json.dumps({"dl_throughput": None, "base_rtt": None})))
 
 

@@ -116,7 +116,7 @@ def inputs(tmp_path: Path, sample: Path) -> Path:
     capture(folder / "copy of one" / "c #1%é.pcap", 50)
     capture(folder / "a.pcap", 50)
     (folder / "a.pcap.gz").write_bytes(gzip.compress((folder / "rotated" / "t.pcap").read_bytes()[:-20]))
-    (folder / "notes.txt").write_text("text that no reader knows")
+    (folder / "notes.txt").write_text("text of no known format")
     (folder / "empty.pcap").write_bytes(b"")
     (folder / ".hidden").mkdir()
     capture(folder / ".hidden" / "h.pcap", 60)
@@ -138,7 +138,7 @@ def test_a_store_gives_the_facts_and_outcomes_of_the_same_files(bucket: Bucket, 
     assert len(of_store["flow"]) > 3
     assert len(of_store["capture_pair"]) == 1
     assert len(of_store["connection"]) > 300
-    assert "text that no reader knows" in shown.output
+    assert "text of no known format" in shown.output
     assert len(live(there)["t.pcap+continued"].parts) == 3
 
     # Nothing has changed: nothing is fetched, and nothing is committed but what is looked at in any case.

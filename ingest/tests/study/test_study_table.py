@@ -233,8 +233,8 @@ def test_scores_outside_the_scale_of_their_metric_are_refused_by_metric(tmp_path
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("at_s: 30", "at_s: 0", "the steps start at 0 s and follow each other in time"),
-        ("at_s: 0,", "at_s: 10,", "the steps start at 0 s and follow each other in time"),
+        ("at_s: 30", "at_s: 0", "the steps must start at 0 s, in chronological order"),
+        ("at_s: 0,", "at_s: 10,", "the steps must start at 0 s, in chronological order"),
         ("          end_ns: { from: epoch, unit: epoch s }\n", "", "needs both start_ns and end_ns"),
     ],
 )

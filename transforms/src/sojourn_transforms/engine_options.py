@@ -24,7 +24,7 @@ MemoryOption = Annotated[
     typer.Option(
         envvar=MEMORY_VARIABLE,
         help="Memory limit of DuckDB, such as 8GB; beyond it, DuckDB spills to disk next to the warehouse."
-        " Default: four fifths of the machine's or of the control group's, or less where 512 MiB would not be left.",
+        " Default: four fifths of the memory of the machine or control group, or less, so that 512 MiB are left.",
         show_envvar=True,
     ),
 ]

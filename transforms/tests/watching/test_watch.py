@@ -333,5 +333,5 @@ def test_only_a_watch_that_has_an_end_fails_if_a_signal_ends_it(
 def test_a_name_moves_no_cursor_and_is_no_markup() -> None:
     out = io.StringIO()
     with spoken(Console(file=out, width=40)) as (say, _):
-        say("rejected /in/[red]a\x1b[2J\nb.pcap: text that no reader knows")
-    assert out.getvalue() == "rejected /in/[red]a\\x1b[2J\\nb.pcap: text that no reader knows\n"
+        say("rejected /in/[red]a\x1b[2J\nb.pcap: text of no known format")
+    assert out.getvalue() == "rejected /in/[red]a\\x1b[2J\\nb.pcap: text of no known format\n"

@@ -86,7 +86,9 @@ def permit_columns(key: Key, columns: Mapping[str, Column]) -> None:
         403, if the key reads some studies and rows are of none.
     """
     if key.studies is not None and STUDY not in columns:
-        raise ProblemError("forbidden", "this key reads some studies, and rows of this dataset are of none")
+        raise ProblemError(
+            "forbidden", "this key has access to only some studies, and rows of this dataset belong to none"
+        )
 
 
 def of_studies(key: Key, columns: Mapping[str, Column], filters: Filters) -> Filters:

@@ -76,7 +76,7 @@ class AnswerMemory:
         if to_bytes > self.limit_bytes:
             raise ProblemError(
                 "query-memory",
-                f"The answer needs about {to_bytes / 1e6:,.0f} MB, and answers have {self.limit_bytes / 1e6:,.0f} MB. "
+                f"The answer needs about {to_bytes / 1e6:,.0f} MB; the limit is {self.limit_bytes / 1e6:,.0f} MB. "
                 "Filter more, select fewer columns or ask for a smaller page.",
             )
         more = to_bytes - from_bytes

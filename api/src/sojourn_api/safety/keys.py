@@ -63,7 +63,7 @@ class Key:
     def permit(self, dataset: str) -> None:
         """Raise the problem of a key that does not read a dataset."""
         if not self.reads(dataset):
-            raise ProblemError("forbidden", f"this key does not read the dataset {dataset}", known=self.datasets)
+            raise ProblemError("forbidden", f"this key has no access to the dataset {dataset}", known=self.datasets)
 
 
 OPEN = Key(b"")

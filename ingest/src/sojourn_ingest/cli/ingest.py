@@ -78,8 +78,8 @@ def ingest(
     """Read captures, queue logs, connections, run manifests and study tables into the lake.
 
     Files are recognised by content, not by name. The table ingest_outcome has every attempt, with the reason if
-    something could not be read. Everything before a damage is kept. The same content is stored once, so repeating a
-    command adds nothing.
+    something could not be read. Everything before the damage in a file is kept. The same content is stored once, so
+    repeating a command adds nothing.
 
     Consecutive captures are read as one: rotated files of tcpdump (-C, -G, -W), ring buffers of dumpcap, and parts
     listed in a run manifest. --dry-run shows which files are combined.
@@ -104,7 +104,7 @@ def ingest(
 
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
 
-    Objects of a store are read like files. Configure access with the store's environment variables, such as
+    Objects in a store are read like files. Configure access with the store's environment variables, such as
     AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID. Each object is copied to $TMPDIR while it is read, with --engine spark on
     the worker.
     """

@@ -322,7 +322,7 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
     unknown = [
         a
         for a in imperfect
-        if a.commit.reason == "unrecognised_format" and a.commit.message == "text that no reader knows"
+        if a.commit.reason == "unrecognised_format" and a.commit.message == "text of no known format"
     ]
     spoken = [attempt for attempt in imperfect if attempt not in unknown]
     for attempt in spoken[:MESSAGES_SHOWN]:
@@ -341,5 +341,5 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
         shown = ", ".join(markup(name) for name, _ in names.most_common(6))
         more = ", …" if len(names) > 6 else ""
         console.print(
-            f"left aside, text that no reader knows: {counted(len(unknown), 'file')} ({shown}{more})", highlight=False
+            f"skipped, text of no known format: {counted(len(unknown), 'file')} ({shown}{more})", highlight=False
         )

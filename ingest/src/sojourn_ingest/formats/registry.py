@@ -192,17 +192,15 @@ class Registry:
             return f"named like a capture, but begins with {kind} and not with a magic number of pcap or pcapng"
         of_list = self._recognising_first(source)
         if of_list is not None:
-            return f"a list of results of {of_list.name}; give each result a file of its own"
+            return f"a list of results of {of_list.name}; put each result into a separate file"
         written = what_people_wrote(source)
         if written is not None:
             return written
         if not printable:
             # Parted in pairs, they would look like a hardware address.
-            return f"no reader knows a content that begins with bytes {source.head[:8].hex()}"
+            return f"not a known format; begins with bytes {source.head[:8].hex()}"
         if looks_like_circuits(source.head, source.object):
-            return (
-                "LibreQoS' list of circuits or its network, which is a lookup: sojourn ingest --circuits FILE.csv PATH"
-            )
+            return "LibreQoS' list of circuits or network, a lookup file; use sojourn ingest --circuits FILE.csv PATH"
         lines = head_lines(source, limit=1)
         try:
             header = next(csv.reader([lines[0].decode("utf-8", errors="replace")]), []) if lines else []
@@ -215,8 +213,8 @@ class Registry:
             missing = sorted(table.mapping.columns_used - set(header))
             if len(missing) < len(table.mapping.columns_used) - 1:
                 lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"
-                return f"a table like {table.name}, but it {lacks}: adapt its description"
-        return "text that no reader knows"
+                return f"a table like {table.name}, but it {lacks}; adapt its description"
+        return "text of no known format"
 
 
 def _looks_like_text(head: bytes) -> bool:

@@ -42,8 +42,8 @@ def watch(
     """Ingest files that arrive in folders, and build and publish the affected marts, until Ctrl-C or SIGTERM.
 
     A file is ingested when it is complete: no process has it open for writing any more, or it was renamed into the
-    folder. sojourn serve and the dashboards pick up each build without a restart. A kill at any moment loses nothing:
-    the next watch continues from the lake.
+    folder. sojourn serve and the dashboards pick up each build without a restart. You can end it at any time, even
+    with SIGKILL, without losing data: the next watch continues from the lake.
 
     For example:
 

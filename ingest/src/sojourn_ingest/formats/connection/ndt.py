@@ -53,7 +53,7 @@ class Ndt7(MemberFormat):
     """One NDT7 test: a download, an upload, or both."""
 
     name = "ndt7"
-    without_facts = "NDT7 result without a measurement of the server: the test was broken off"
+    without_facts = "NDT7 result without a measurement of the server: the test was aborted"
     version = "ndt7-4"
     basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
 

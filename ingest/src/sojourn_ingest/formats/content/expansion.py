@@ -57,7 +57,7 @@ class ArchiveExpansion:
         for plain, stored in ((self._plain_of_file, self._stored_of_file), (self._plain, self._stored)):
             most = max(ALWAYS_READ_BYTES, MOST_EXPANSION * stored)
             if plain > most:
-                text = f"{stored:,} stored bytes stand for more than {most:,}; "
+                text = f"{stored:,} stored bytes expand to more than {most:,}; "
                 raise InputError("expands_too_far", f"{text}unpack the archive and give its folder if they are genuine")
 
     def counted(self, plain: BinaryIO) -> BinaryIO:
@@ -100,7 +100,7 @@ def refuse_expansion(path: Path) -> None:
     state = path.stat()
     size, allocated = state.st_size, allocated_bytes(state)
     if size > max(ALWAYS_READ_BYTES, MOST_EXPANSION * allocated):
-        text = f"{size:,} bytes, of which {allocated:,} are on the disk; copy what stands before the holes"
+        text = f"{size:,} bytes, but only {allocated:,} on the disk; copy what comes before the holes"
         raise InputError("expands_too_far", text)
     with path.open("rb") as handle:
         head = handle.read(6)
@@ -113,7 +113,7 @@ def refuse_expansion(path: Path) -> None:
         else:
             return
     if plain > most:
-        text = f"{size:,} compressed bytes stand for more than {most:,}; decompress the file first if it is genuine"
+        text = f"{size:,} compressed bytes expand to more than {most:,}; decompress the file first if it is genuine"
         raise InputError("expands_too_far", text)
 
 

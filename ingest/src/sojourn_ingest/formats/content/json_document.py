@@ -43,7 +43,7 @@ def up_to_largest(handle: BinaryIO, what: str) -> bytes:
     """Return what is left of a stream; raise InputError if it is larger than any such document."""
     text = handle.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
-        raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, which no such document is")
+        raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, the limit of such documents")
     return text
 
 
@@ -81,7 +81,7 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
             reading.refuse(TEXT_AFTER, len(rest.strip().splitlines()))
             return parse_value(error.doc[: error.pos], what)
         if rest.startswith("{"):
-            message = f"{what}: another JSON object follows the first one; give each result a file of its own"
+            message = f"{what}: another JSON object follows the first one; put each result into a separate file"
             raise InputError("several_results", message, error.pos) from error
         if error.msg == "Expecting value" and (spelt := _with_json_constants(error.doc)) != error.doc:
             return parse_value(spelt, what, reading)

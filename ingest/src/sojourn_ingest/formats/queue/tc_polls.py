@@ -94,7 +94,7 @@ class TcPolls(Format):
                         else:
                             is_text = isinstance(event, Damaged) and event.is_text
                             reading.refuse("text_without_json" if is_text else "malformed_poll")
-                            message = f"no poll of tc at byte {offset}: {poll.fault}; it was left out"
+                            message = f"not a poll of tc at byte {offset}: {poll.fault}; skipped it"
                             reading.fault = reading.fault or InputError("corrupt_record", message, offset)
                         poll = None
         except InputError as error:

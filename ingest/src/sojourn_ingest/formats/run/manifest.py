@@ -110,7 +110,7 @@ class _File(ManifestPart):
     @model_validator(mode="after")
     def _is_known(self) -> _File:
         if (self.sha256 is None) == (self.parts is None):
-            raise ValueError("give sha256 of the file, or parts where it is in several files")
+            raise ValueError("give sha256, or parts if the recording is in several files")
         return self
 
 
@@ -197,9 +197,9 @@ class Manifest(ManifestPart):
     def _phases_follow_each_other(self) -> Manifest:
         names = [phase.phase for phase in self.phases]
         if len(set(names)) < len(names):
-            raise ValueError("phases: each of solo, competing and recovery is given once at most")
+            raise ValueError("phases: give each of solo, competing and recovery at most once")
         if any(first.end_s > second.start_s for first, second in pairwise(self.phases)):
-            raise ValueError("phases: one begins before the one before it ends")
+            raise ValueError("phases overlap; each must begin after the previous one ends")
         if self.phases and self.t0 is None:
             raise ValueError("phases is given without t0, from which its seconds count")
         return self
@@ -211,9 +211,7 @@ class Manifest(ManifestPart):
                 # The reader of captures needs its addresses.
                 flow.rule(number)
             if flow.rest and number < len(self.flows) - 1:
-                raise ValueError(
-                    f"flows: rule {number} takes the rest, and nothing is left for those behind; put it last"
-                )
+                raise ValueError(f"flows: rule {number} matches all remaining flows; put it last")
         return self
 
     @model_validator(mode="after")
@@ -233,7 +231,7 @@ class Manifest(ManifestPart):
             raise ValueError("rival is given without app; the application under study is app")
         if self.cc is not None or "tcp" in roles:
             raise ValueError(
-                "rival is given with cc or a flow of role tcp; of a run two roles compete at most: "
+                "rival is given with cc or a flow of role tcp; at most two roles compete in a run: "
                 "name the competing TCP flow as rival, or leave rival out"
             )
         if self.order in ("solo", "tcp_first"):

@@ -132,7 +132,10 @@ class RunManifest(DescribingFormat):
             hashes = [fingerprint(path) for path in measured.paths]
             for path, declared, content_hash in zip(measured.paths, measured.declared, hashes, strict=True):
                 if declared is not None and declared != content_hash:
-                    raise InputError("hash_mismatch", f"{path.name} is not the content that the run's manifest lists")
+                    message = (
+                        f"{path.name} does not have the hash in the run's manifest; copy it again, or correct the hash"
+                    )
+                    raise InputError("hash_mismatch", message)
             captures.append((measured.paths, recording_hash(hashes)))
         if manifest.bandwidth_bps is None:
             raise InputError(

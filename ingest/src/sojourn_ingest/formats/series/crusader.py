@@ -115,10 +115,10 @@ def _rates(stream: _Stream, start_ns: int) -> Iterator[Sample]:
 
 def _parsed(content: bytes) -> _Result:
     if len(content) < HEADER.size:
-        raise InputError("truncated", f"{FILE}: cut in its header; copy the file again", len(content))
+        raise InputError("truncated", f"{FILE}: truncated in its header; copy the file again", len(content))
     version = HEADER.unpack_from(content)[1]
     if version > NEWEST:
-        raise InputError("unsupported_version", f"{FILE} of version {version}; known are 0 to {NEWEST}")
+        raise InputError("unsupported_version", f"{FILE} of version {version}; supported are 0 to {NEWEST}")
     try:
         return _from_bincode(content) if version == 0 else _from_map(content[HEADER.size :])
     except (struct.error, KeyError, TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:

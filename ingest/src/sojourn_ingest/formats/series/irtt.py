@@ -49,7 +49,7 @@ class Irtt(Format):
         stated = versions.get("json_format") if isinstance(versions, dict) else None
         trips = document.get("round_trips")
         if stated != FORMAT and not isinstance(trips, list):
-            raise InputError("unsupported_version", f"irtt result of another json_format than {FORMAT}")
+            raise InputError("unsupported_version", f"irtt result with a json_format other than {FORMAT}")
         rows = SeriesRows(reading)
         samples: list[Sample] = []
         one_way: dict[str, list[Sample]] = {way: [] for way in WAYS}

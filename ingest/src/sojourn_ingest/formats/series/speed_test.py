@@ -221,7 +221,7 @@ class SpeedTest(ConnectionFormat):
     """One result of a speed test."""
 
     name = "speed_test"
-    without_facts = "result of a speed test without a value; the test failed or was broken off"
+    without_facts = "result of a speed test without a value; the test failed or was aborted; run it again"
     version = "speed-test-8"
 
     def recognises(self, source: Source) -> bool:
@@ -308,9 +308,9 @@ def _object(text: bytes, tool: Tool, what: str, reading: Reading) -> dict[str, A
     reading.refuse(TEXT_AFTER, len(lines) - len(parsed))
     results = [line for line in parsed if _is_of_ookla(line) and line["type"] == "result"]
     if not results:
-        raise InputError("no_measurement", f"{what}: no line is a result; the test failed or was broken off")
+        raise InputError("no_measurement", f"{what}: no line is a result; the test failed or was aborted; run it again")
     if len(results) > 1:
-        message = f"{what}: {len(results)} results in one file; give each a file of its own"
+        message = f"{what}: {len(results)} results in one file; put each into a separate file"
         raise InputError("several_results", message)
     return results[0]
 

@@ -191,9 +191,9 @@ class BandwidthProgramme(BaseModel, extra="forbid"):
     def _check(self) -> BandwidthProgramme:
         times = [step.at_s for step in self.steps]
         if times[0] != 0 or any(first >= second for first, second in pairwise(times)):
-            raise ValueError(f"programme {self.name}: the steps start at 0 s and follow each other in time")
+            raise ValueError(f"programme {self.name}: the steps must start at 0 s, in chronological order")
         if len({step.rtt_ms is None for step in self.steps}) == 2:
-            raise ValueError(f"programme {self.name}: give rtt_ms of every step, or of none")
+            raise ValueError(f"programme {self.name}: give rtt_ms for every step or for none")
         return self
 
 
