@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from sojourn_ingest.hosts_in_text import without_addresses
@@ -27,6 +28,23 @@ def short(text: str, most: int = 26) -> str:
         return text
     ahead = most // 2
     return f"{text[:ahead]}…{text[-(most - ahead - 1) :]}"
+
+
+def short_apart(texts: Sequence[str], most: int = 26) -> list[str]:
+    """Return texts that fit beside an axis, no two of which are the same.
+
+    A text is longer than ``most``, up to twice as long, if only so it differs from the others; where that does not
+    help, such as for texts that differ in an address, later ones have a number.
+    """
+    kept = max(range(most, 2 * most + 1), key=lambda size: (len({short(text, size) for text in texts}), -size))
+    labels: list[str] = []
+    for text in texts:
+        label, number = short(text, kept), 1
+        while label in labels:
+            number += 1
+            label = f"{short(text, kept)} ({number})"
+        labels.append(label)
+    return labels
 
 
 def significant(value: float, digits: int) -> str:

@@ -18,7 +18,7 @@ from sojourn_transforms.look.content import (
 )
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short_apart
 from sojourn_transforms.look.view import View
 
 #: Rows of a table of flows or servers, and lines of a figure; what is left off is counted.
@@ -438,10 +438,11 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
         "queuing_delay": "queuing delay, upper bound",
         "handshake_rtt": "handshake",
     }
+    labels = dict(zip(names, short_apart(names), strict=True))
     quantities = [
         Ranges(
             title,
-            [short(row["server_name"]) for row in chosen],
+            [labels[row["server_name"]] for row in chosen],
             [row["p05_ms"] for row in chosen],
             [row["median_ms"] for row in chosen],
             [row["p95_ms"] for row in chosen],

@@ -9,7 +9,7 @@ from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import runs_and_boxes
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short_apart
 from sojourn_transforms.look.view import View
 
 CONFIGURATIONS_SHOWN = 24
@@ -47,10 +47,12 @@ def configuration_items(view: View, section: Section) -> Items:
         "study_id, run_id, role",
     )
     for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "rival")):
+        queues = {row["queue_label"] or row["aqm"] or "no queue": None for row in runs}
+        labels = dict(zip(queues, short_apart(list(queues), 14), strict=True))
         groups: dict[str, list[float]] = {}
         for row in runs:
             if row["role"] == role:
-                queue = short(row["queue_label"] or row["aqm"] or "no queue", 14)
+                queue = labels[row["queue_label"] or row["aqm"] or "no queue"]
                 key = f"{queue}\n{row['congestion_control'] or 'no TCP'}"
                 key += (
                     ""

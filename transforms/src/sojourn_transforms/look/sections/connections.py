@@ -7,7 +7,7 @@ from sojourn_transforms.figures import delay_cdf
 from sojourn_transforms.look.content import COUNTED, DEPENDENT_CONNECTIONS, Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short_apart
 from sojourn_transforms.look.view import View
 
 DATASETS_DRAWN = 5
@@ -53,13 +53,14 @@ def connections_sections(view: View) -> list[Section]:
             "not shown (small-count suppression)."
         )
         return [section]
+    drawn_groups = groups[:DATASETS_DRAWN]
     curves = [
         curve_of_bins(
-            short(f"{dataset}, {basis}"),
-            [row for row in bins if (row["dataset"], row["rtt_basis"]) == (dataset, basis)],
+            label,
+            [row for row in bins if (row["dataset"], row["rtt_basis"]) == group],
             "connections",
         )
-        for dataset, basis in groups[:DATASETS_DRAWN]
+        for label, group in zip(short_apart([", ".join(group) for group in drawn_groups]), drawn_groups, strict=True)
     ]
     section.items.append(
         drawn(

@@ -13,7 +13,7 @@ from sojourn_transforms.look.content import Column, Evidence, Figure, Section, T
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_bins, data_of
 from sojourn_transforms.look.sections.files import display_names
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short_apart
 from sojourn_transforms.look.two_points import NOTABLE_DRIFT_NS, Apart, PointPair, Recording, Way, find_pairs
 from sojourn_transforms.look.view import View
 
@@ -151,8 +151,9 @@ def _table(rows: list[dict[str, Any]], pairs: int) -> Table:
 
 def _figures(pair: PointPair, names: Mapping[str, str], number: int) -> list[Figure | Table]:
     sender, receiver = names[pair.sender.source_hash], names[pair.receiver.source_hash]
+    sender, receiver = short_apart((sender, receiver), 22)
     ways = [
-        (f"{short(start, 22)} → {short(end, 22)}", way)
+        (f"{start} → {end}", way)
         for way, start, end in ((pair.out, sender, receiver), (pair.back, receiver, sender))
         if way.delivered
     ]

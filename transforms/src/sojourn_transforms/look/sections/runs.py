@@ -431,7 +431,7 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
 def _why_not_compared(view: View) -> str:
     reason = "Flow-rate equality and harm: no run has two roles, or two TCP flows and no more, with a rate."
     if view.has("series") and any(row["jain_index"] is not None for row in view.rows("run_load_rate")):
-        reason += " Jain's index of all flows of a role is in the table of their rates."
+        reason += " Jain's index of more flows is in the table of their rates."
     return reason
 
 

@@ -10,7 +10,7 @@ from sojourn_transforms.figures import Curve, delay_cdf, over_time
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_values, data_of
-from sojourn_transforms.look.texts import short
+from sojourn_transforms.look.texts import short, short_apart
 from sojourn_transforms.look.view import View
 
 RUNS_DRAWN = 3
@@ -102,9 +102,16 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
     else:
         left = len(rows) - len(rows[:LINES])
     shown = rows[:LINES]
+    named = {
+        (row["study_id"], row["run_id"]) if several else row["delay_basis"]: view.run_name(row)
+        if several
+        else row["delay_basis"].replace("_", " ")
+        for row in shown
+    }
+    labels = dict(zip(named, short_apart(list(named.values()), 24), strict=True))
     curves = [
         curve_of_values(
-            f"{short(view.run_name(row) if several else row['delay_basis'].replace('_', ' '), 24)}, {row['phase']}",
+            f"{labels[(row['study_id'], row['run_id']) if several else row['delay_basis']]}, {row['phase']}",
             row["delays"],
             dashed=row["phase"] == "idle",
         )
@@ -180,16 +187,17 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
         if not rows:
             continue
         # Qlog and others count from a start of their own.
+        series = [
+            [row for row in rows if row["place"] == place] for place in dict.fromkeys(row["place"] for row in rows)
+        ]
+        names = [f"{of[0]['measurement']} {of[0]['series_name'] or of[0]['flow_name'] or ''}".strip() for of in series]
         curves = [
             Curve(
-                short(
-                    f"{chosen[0]['measurement']} {chosen[0]['series_name'] or chosen[0]['flow_name'] or ''}".strip(), 30
-                ),
+                label,
                 [row["time_s"] for row in chosen],
                 [None if row["value"] is None else row["value"] / scale for row in chosen],
             )
-            for place in dict.fromkeys(row["place"] for row in rows)
-            if (chosen := [row for row in rows if row["place"] == place])
+            for label, chosen in zip(short_apart(names, 30), series, strict=True)
         ]
         left = rows[0]["all_series"] - len(curves)
         items.append(
