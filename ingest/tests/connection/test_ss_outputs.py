@@ -54,6 +54,8 @@ SOCKET = (
         ("[2001:db8::1]:https", "[2001:db8::2]:4000", "timer:(keepalive,2min,0) ", "640.0Kbps", 640_000, 443),
         ("10.0.0.1%br-lan:targus-getdata1", "10.0.0.2:4000", 'users:(("Web Content",pid=1,fd=5)) ', "12Mbps",
          12_000_000, 5201),
+        # iproute2 6.1.0, of a socket that listens on an address of its link.
+        ("[fe80::3064:d6ff:fede:2c5c]%a0:5000", "[fe80::3064:d6ff:fede:2c5c]:43138", "", "640Mbps", 640_000_000, 5000),
         ("10.0.0.1:5201", "10.0.0.2:4000", "ino:1 sk:1 cgroup:/a <-> ", "1.5Tbps", 1_500_000_000_000, 5201),
     ],
 )  # fmt: skip
@@ -87,3 +89,33 @@ def test_a_file_of_which_every_socket_is_refused_is_rejected(tmp_path: Path) -> 
     with pytest.raises(InputError) as caught:
         read(path)
     assert (caught.value.reason, "malformed_socket" in caught.value.message) == ("no_measurement", True)
+
+
+@pytest.mark.parametrize("socket", ["ESTAB 0 0 10.0.0.1:22 10.0.0.2:4000", "TIME-WAIT 0 0 10.0.0.1:22 10.0.0.2:4001"])
+def test_sockets_without_what_tcp_knows_are_no_measurement(socket: str, tmp_path: Path) -> None:
+    path = tmp_path / "ss.txt"
+    path.write_text(f"1700000000.1\nState Recv-Q Send-Q Local Address:Port Peer Address:Port\n{socket}\n")
+    with pytest.raises(InputError, match="run ss -tin") as caught:
+        read(path)
+    assert caught.value.reason == "no_measurement"
+
+
+def test_what_ss_of_iproute2_6_1_0_printed_is_read(tmp_path: Path) -> None:
+    # ss -tinem --tos --cgroup --inet-sockopt, of a socket on the loopback: a third line, and words that are no values.
+    path = tmp_path / "ss.txt"
+    path.write_text(
+        "1795709381.903905392\nState      Recv-Q Send-Q Local Address:Port  Peer Address:Port Process\n"
+        "CLOSE-WAIT 1      0          127.0.0.1:35374    127.0.0.1:8151  ino:4043440 sk:1 cgroup:/ --> tos:0 "
+        "class_id:0 cgroup:/\n\tinet-sockopt: ( is_icsk mc_loop mc_all)\n"
+        "\t skmem:(r832,rb131072,t0,tb3939840,f3264,w0,o0,bl0,d0) ts sack bbr wscale:10,10 rto:204 rtt:0.045/0.021 "
+        "ato:40 mss:32768 pmtu:65535 rcvmss:536 advmss:65483 cwnd:11 bytes_sent:265 bytes_acked:266 bytes_received:566 "
+        "segs_out:6 segs_in:5 data_segs_out:1 data_segs_in:2 send 64079644444bps lastsnd:47776 lastrcv:47776 "
+        "lastack:42772 pacing_rate 159266224424bps delivery_rate 8456258064bps delivered:2 app_limited rcv_space:65495 "
+        "rcv_ssthresh:65495 minrtt:0.031 snd_wnd:65536\n"
+    )
+    _, tables, reading = read(path)
+    assert (reading.refused, reading.records_read) == ({}, 1)
+    assert polls(tables, "congestion_control", "srtt_us", "min_rtt_us", "cwnd_packets", "sent_bytes") == [
+        ("bbr", 45, 31, 11, 265)
+    ]
+    assert polls(tables, "pacing_rate_bps", "delivery_rate_bps") == [(159_266_224_424, 8_456_258_064)]

@@ -114,12 +114,14 @@ impl SsSocket {
         socket.peer = endpoint(words.next()?, &mut socket.unread_values)?;
         let mut texts = Texts::default();
         let mut before = "";
-        let mut is_in_users = false;
+        let mut end_of_list = None;
         for word in words {
-            // Names of processes may have blanks, and each part would be the name of an algorithm.
-            is_in_users = is_in_users || word.starts_with("users:((");
-            if is_in_users {
-                is_in_users = !word.ends_with("))");
+            // Names of processes may have blanks, and options of a socket are words: each would be an algorithm.
+            end_of_list = end_of_list
+                .or_else(|| word.starts_with("users:((").then_some("))"))
+                .or_else(|| (word == "inet-sockopt:").then_some(")"));
+            if let Some(end) = end_of_list {
+                end_of_list = (!word.ends_with(end)).then_some(end);
                 continue;
             }
             match before {
@@ -268,18 +270,19 @@ fn rate_bps(text: &str) -> Option<i64> {
     (rounded < 9_007_199_254_740_992.0).then_some(rounded as i64)
 }
 
-/// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1%eth0]:443`, `fe80::1%eth0:443`, `*:443`, `192.0.2.1:https`.
+/// `192.0.2.1:443`, `[2001:db8::1]:443`, `[fe80::1]%eth0:443`, `*:443`, `192.0.2.1:https`; the scope may also stand
+/// within the brackets, or there may be none.
 ///
 /// A port that is a name of no known service is `None`, and counted.
 fn endpoint(text: &str, unread: &mut u32) -> Option<SsEndpoint> {
     let (host, port) = text.rsplit_once(':')?;
-    let host = host.strip_prefix('[').unwrap_or(host);
-    let host = host.strip_suffix(']').unwrap_or(host);
     let address = match host.split_once('%') {
         // Names of interfaces are any bytes but blanks, slashes and colons.
-        Some((address, scope)) => (!scope.is_empty()).then_some(address)?,
+        Some((address, scope)) => (!matches!(scope, "" | "]")).then_some(address)?,
         None => host,
     };
+    let address = address.strip_prefix('[').unwrap_or(address);
+    let address = address.strip_suffix(']').unwrap_or(address);
     let plain = |byte: u8| byte.is_ascii_hexdigit() || b".:*".contains(&byte);
     if address.is_empty() || !address.bytes().all(plain) {
         return None;
@@ -348,6 +351,13 @@ mod tests {
             let socket = SsSocket::parse(&SOCKET.replacen("ts sack", word, 1)).unwrap();
             assert_eq!(socket.congestion_control.as_deref(), Some("cubic"), "{word}");
         }
+        for list in [
+            r#"users:(("Web Content",pid=1,fd=5))"#,
+            "inet-sockopt: ( is_icsk mc_loop mc_all)",
+        ] {
+            let socket = SsSocket::parse(&SOCKET.replacen("ts sack", list, 1)).unwrap();
+            assert_eq!(socket.congestion_control.as_deref(), Some("cubic"), "{list}");
+        }
         let socket = SsSocket::parse("ESTAB 0 0 10.0.1.2:1 10.0.1.3:2 8.8.8.8").unwrap();
         assert_eq!(socket.congestion_control, None);
     }
@@ -356,10 +366,9 @@ mod tests {
     fn ends_in_every_form() {
         let parsed = |text| endpoint(text, &mut 0).map(|end| (end.address.unwrap_or_default(), end.port));
         assert_eq!(parsed("*:*"), Some((String::new(), None)));
-        assert_eq!(
-            parsed("fe80::1%eth0:443"),
-            Some(("fe80::1".to_owned(), Some(443)))
-        );
+        for text in ["[fe80::1]%eth0:443", "[fe80::1%eth0]:443", "fe80::1%eth0:443"] {
+            assert_eq!(parsed(text), Some(("fe80::1".to_owned(), Some(443))), "{text}");
+        }
         assert_eq!(parsed("[::]:22"), Some(("::".to_owned(), Some(22))));
         for text in [
             "",
@@ -370,6 +379,8 @@ mod tests {
             "host:1",
             "1.2.3.4:-",
             "::1%:1",
+            "[::1%]:1",
+            "[::1]%:1",
             "1.2.3.4:99999999999",
         ] {
             assert_eq!(parsed(text), None, "{text}");

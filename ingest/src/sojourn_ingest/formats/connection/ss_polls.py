@@ -79,6 +79,7 @@ class SocketRows:
         self._ended: list[dict[str, Any]] = []
         self._given = 0
         self._keys: dict[str | None, tuple[str | None, str | None]] = {None: (None, None)}
+        self._has_values = False
 
     @property
     def polls(self) -> int:
@@ -106,6 +107,7 @@ class SocketRows:
                 "poll_start_ns": poll.start_ns,
                 "poll_end_ns": poll.end_ns,
             }
+            self._has_values = self._has_values or row["congestion_control"] is not None or row["srtt_us"] is not None
             self._rows.append(row)
             self._reading.records_read += 1
             if addresses["peer"] and row["peer_port"] and row["state"] != "LISTEN":
@@ -164,7 +166,15 @@ class SocketRows:
         self._ended = []
 
     def finish(self) -> Facts:
-        """Yield what remains: the last polls, and the connections in the order of their first poll."""
+        """Yield what remains: the last polls, and the connections in the order of their first poll.
+
+        Raises
+        ------
+        InputError
+            ``no_measurement`` where ss listed sockets without what TCP knows of them.
+        """
+        if self._rows and not self._has_values:
+            raise InputError("no_measurement", "sockets of ss without the values of TCP; run ss -tin")
         yield from self._batches()
         yield from self._connections_of([*self._ended, *self._open.values()])
 
@@ -190,7 +200,7 @@ class SsPolls(ConnectionFormat):
 
     name = "ss_polls"
     without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
-    version = "ss-polls-7"
+    version = "ss-polls-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""

@@ -26,7 +26,7 @@ class SsText(ConnectionFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"
-    version = "ss-text-6"
+    version = "ss-text-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is the header of ss, or a socket of it."""
