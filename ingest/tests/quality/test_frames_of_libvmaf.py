@@ -34,8 +34,26 @@ def of_frames(rows: list[dict[str, Any]]) -> list[tuple[int, str, float]]:
         XML.replace('"', "'"),
         re.sub(r'(frameNum="\d")( .*?) />', r"\2 \1></frame>", XML),
         "\ufeff" + XML.replace("\n", "\r\n"),
+        XML.replace("  </frames>", '    <!-- <frame frameNum="2" psnr_y="9" vmaf="9" /> -->\n  </frames>'),
+        XML.replace(
+            "  </frames>", '<!--\n<frame frameNum="2" vmaf="9" />\n<frame frameNum="3" vmaf="9" />\n--></frames>'
+        ),
+        XML.replace("  <frames>", "  <!-- a > b <frame - -- > -><frames --><frames>"),
+        XML.replace("  <frames>", f"  <!--{'x' * 400_000}<frame frameNum='9' vmaf='9'/>--><frames>"),
+        '<?xml version="1.0"?>\n<!-- of the evening -->\n<!-- 1 > 0 -->\n' + XML,
     ],
-    ids=("one line", "an attribute a line", "single quotes", "number last", "mark and CRLF"),
+    ids=(
+        "one line",
+        "an attribute a line",
+        "single quotes",
+        "number last",
+        "mark and CRLF",
+        "a comment",
+        "frames in a comment",
+        "signs in a comment",
+        "a long comment",
+        "comments ahead",
+    ),
 )
 def test_xml_of_libvmaf_gives_the_same_however_it_is_laid_out(tmp_path: Path, text: str) -> None:
     path = tmp_path / "vmaf.xml"

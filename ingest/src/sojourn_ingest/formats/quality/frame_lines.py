@@ -22,6 +22,8 @@ FFMPEG_SCORE = {
 }
 #: First line of psnr's stats file with ``stats_version=2``.
 FFMPEG_HEADER = b"psnr_log_version:"
+#: The root element, behind the declaration and comments.
+XML_ROOT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*+-->\s*)*+<VMAF\s")
 XML_FRAME = re.compile(rb"<frame(\s[^<>]*)>\Z")
 XML_ATTRIBUTE = re.compile(rb"""\s([A-Za-z0-9_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 BLOCK_BYTES: Final = 2**18
@@ -36,23 +38,33 @@ def _lines(handle: BinaryIO) -> Iterator[bytes]:
 
 
 def _tags(handle: BinaryIO) -> Iterator[bytes]:
-    """Yield a text in pieces that end with the end of a tag, however it is laid out."""
+    """Yield a text in pieces that end with the end of a tag, however it is laid out; comments are blank."""
     rest = b""
+    is_comment = False
     while block := handle.read(BLOCK_BYTES):
         *whole, rest = (rest + block).split(b">")
-        for piece in whole:
-            yield piece + b">"
+        for before_end in whole:
+            piece, is_comment = _without_comment(before_end + b">", is_comment)
+            yield piece
         if len(rest) > LONGEST_LINE:
-            yield rest
-            rest = b""
-    if rest:
+            # The last bytes may belong to the begin or the end of a comment.
+            piece, is_comment = _without_comment(rest[:-3], is_comment)
+            yield piece
+            rest = rest[-3:]
+    if rest and not is_comment:
         yield rest
+
+
+def _without_comment(piece: bytes, is_comment: bool) -> tuple[bytes, bool]:
+    """Return a piece with blanks for what of it is in a comment, and whether the next begins in one."""
+    before, begin, _ = (b"", b"<!--", b"") if is_comment else piece.partition(b"<!--")
+    return (before.ljust(len(piece)), not piece.endswith(b"-->")) if begin else (piece, False)
 
 
 def _read_pieces(
     source: Source,
     reading: Reading,
-    scores_of: Callable[[bytes], list[Score] | None],
+    scores_in: Callable[[bytes], list[Score] | None],
     pieces_of: Callable[[BinaryIO], Iterable[bytes]] = _lines,
 ) -> Facts:
     """Yield the scores of each piece; None is a piece that holds no frame, ValueError one that cannot be read."""
@@ -62,18 +74,18 @@ def _read_pieces(
         order = FrameOrder()
         try:
             with open_plain(source) as handle:
-                for line in pieces_of(handle):
+                for piece in pieces_of(handle):
                     try:
-                        scores_of_line = scores_of(line)
-                        if scores_of_line:
-                            order.follow(scores_of_line[0].frame_number or 0)
+                        frame_scores = scores_in(piece)
+                        if frame_scores:
+                            order.follow(frame_scores[0].frame_number or 0)
                     except ValueError as error:
                         reading.refuse(f"frame: {error}")
                     else:
-                        if scores_of_line is not None:
+                        if frame_scores is not None:
                             reading.records_read += 1
-                            yield from scores_of_line
-                    offset += len(line)
+                            yield from frame_scores
+                    offset += len(piece)
         except InputError as error:
             # Damage to the compressed stream: the frames before it stand.
             error.offset = offset
@@ -123,11 +135,11 @@ class VmafXml(Format):
     name = "vmaf_xml"
     without_facts = "libvmaf's XML without a whole frame; score the clip again: vmaf --xml -o FILE.xml"
     holds_addresses = False
-    version = "vmaf-xml-2"
+    version = "vmaf-xml-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the root element is libvmaf's."""
-        return re.match(rb"\s*(<\?xml[^>]*>\s*)?<VMAF\s", source.head) is not None
+        return XML_ROOT.match(source.head) is not None
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the scores of each frame."""
