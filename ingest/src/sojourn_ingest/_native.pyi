@@ -47,8 +47,11 @@ class Fingerprint:
     head: bytes
     fault: DecodeError | None
 
-def fingerprint(path: str, head_bytes: int = 65536) -> Fingerprint:
+def fingerprint(path: str, head_bytes: int = 65536, head_only: Sequence[bytes] = ()) -> Fingerprint:
     """Hash the plain content of a file, decompressing as needed, in bounded memory and without the GIL.
+
+    Of a content that begins with one of ``head_only``, only the head is read: ``sha256`` is empty, and ``plain_bytes``
+    at most one more than those of the head.
 
     Raises SourceReadError if the file cannot be opened or read. A damaged compressed stream does not
     raise: ``fault`` says what happened, and the hash covers what could be decompressed.
@@ -101,7 +104,7 @@ class CaptureDecoder:
     then the iteration ends and ``summary().fault`` has it. If the link type of a capture has no decoder,
     every packet is refused, and the fault is an UnsupportedLinkTypeError. Construction raises ValueError for a
     number below 1, and a DecodeError where nothing can be read: UnrecognisedFormatError, TruncatedError,
-    CorruptRecordError, CompressionError or SourceReadError.
+    CorruptRecordError, CompressionError or SourceReadError. A single capture can be ``hashed`` as it is read.
     """
 
     def __init__(
@@ -116,11 +119,18 @@ class CaptureDecoder:
         idle_ms: int = 600_000,
         open_flows: int = 65_536,
         server_names: str = "registrable",
+        hashed: bool = False,
     ) -> None: ...
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]: ...
     def __next__(self) -> tuple[str, pa.RecordBatch]: ...
     def summary(self) -> Summary:
         """Return what was seen of all files."""
+
+    def content_hash(self) -> str | None:
+        """Return the SHA-256 of the plain content, once the iteration has ended; None if it was not ``hashed``.
+
+        Raises SourceReadError if the file cannot be read to its end.
+        """
 
     def file_summaries(self) -> list[Summary]:
         """Return what was seen of each file, in their order."""

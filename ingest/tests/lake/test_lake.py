@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.lake import Commit, DataFile, FactWriter, Lake, LakeBusyError, Outcome
+from sojourn_ingest.lake import writer as lake_writer
 from sojourn_ingest.lake.commit import RecordingPart
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.lake.storage import FolderStorage
@@ -126,6 +127,44 @@ def test_a_row_group_is_full_before_the_next_begins(tmp_path: Path) -> None:
     groups = pq.ParquetFile(lake.root / file.path).metadata
     assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [122_880, 122_880, 54_240]
     assert file.rows == 300_000
+
+
+@pytest.mark.parametrize("small_bytes", [0, 2**20])
+def test_a_hash_that_is_known_at_the_end_gives_the_same_file(
+    small_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake_writer, "SMALL_BYTES", small_bytes)
+    monkeypatch.setattr(lake_writer, "ROW_GROUP_ROWS", 100)
+    source_hash = "0123456789abcdef" * 4
+    contents = []
+    for known, folder in ((source_hash, "before"), (None, "after")):
+        lake = Lake(tmp_path / folder)
+        with FactWriter(lake.root, known, "v1") as writer:
+            for number in range(5):
+                writer.write("qoe_score", score_batch(*(1.0 * place * number for place in range(70))))
+            (file,) = writer.finish(source_hash)
+        assert file.path.startswith(f"data/qoe_score/{source_hash[:24]}-v1-")
+        assert [path.relative_to(lake.root) for path in lake.root.rglob("*.parquet")] == [Path(file.path)]
+        contents.append((lake.root / file.path).read_bytes())
+    assert contents[0] == contents[1]
+    stored = pq.ParquetFile(tmp_path / "after" / file.path)
+    assert stored.num_row_groups == 4
+    assert stored.read().column("source_hash").unique().to_pylist() == [source_hash]
+    columns = {stored.metadata.row_group(0).column(n).path_in_schema: n for n in range(stored.metadata.num_columns)}
+    statistics = stored.metadata.row_group(3).column(columns["source_hash"]).statistics
+    assert (statistics.min, statistics.max) == (source_hash, source_hash)
+
+
+@pytest.mark.parametrize(("source_hash", "message"), [(None, "not known"), ("c1", "not as long")])
+def test_a_writer_gives_no_file_with_a_provisional_hash(source_hash: str | None, message: str, tmp_path: Path) -> None:
+    def write() -> None:
+        with FactWriter(tmp_path, None, "v1") as writer:
+            writer.write("qoe_score", score_batch(1.0))
+            writer.finish(source_hash)
+
+    with pytest.raises(ValueError, match=message):
+        write()
+    assert list(tmp_path.rglob("*.parquet")) == []
 
 
 def test_a_failed_writer_leaves_nothing(tmp_path: Path) -> None:

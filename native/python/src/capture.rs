@@ -49,7 +49,7 @@ pub(crate) struct CaptureDecoder(Locked<sojourn_decode::CaptureDecoder>);
 #[pymethods]
 impl CaptureDecoder {
     #[new]
-    #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536, server_names = "registrable"))]
+    #[pyo3(signature = (path, *, continued = vec![], rtp_hints = vec![], interval_ms = 100, batch_rows = 65536, packets = false, idle_ms = 600_000, open_flows = 65_536, server_names = "registrable", hashed = false))]
     #[expect(clippy::too_many_arguments, reason = "each is a separate keyword in Python")]
     fn new(
         py: Python<'_>,
@@ -62,6 +62,7 @@ impl CaptureDecoder {
         idle_ms: i64,
         open_flows: usize,
         server_names: &str,
+        hashed: bool,
     ) -> PyResult<Self> {
         require_positive("interval_ms", i64::from(interval_ms))?;
         require_positive("batch_rows", i64::try_from(batch_rows).unwrap_or(i64::MAX))?;
@@ -79,7 +80,12 @@ impl CaptureDecoder {
             .into_iter()
             .map(rtp_hint)
             .collect::<PyResult<Vec<_>>>()?;
-        py.detach(|| sojourn_decode::CaptureDecoder::open(&inputs(path, continued), options))
+        let files = if hashed && continued.is_empty() {
+            vec![sojourn_decode::CaptureInput::HashedFile(path)]
+        } else {
+            inputs(path, continued)
+        };
+        py.detach(|| sojourn_decode::CaptureDecoder::open(&files, options))
             .map(|decoder| Self(Locked::new(decoder.with_rtp_hints(&hints))))
             .map_err(|fault| to_exception(&fault))
     }
@@ -94,6 +100,12 @@ impl CaptureDecoder {
 
     fn summary(&self, py: Python<'_>) -> Summary {
         self.0.summary(py)
+    }
+
+    fn content_hash(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.0
+            .with(py, |decoder| decoder.content_hash())
+            .map_err(|fault| to_exception(&fault))
     }
 
     fn file_summaries(&self, py: Python<'_>) -> Vec<Summary> {

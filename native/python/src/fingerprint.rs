@@ -15,7 +15,7 @@ pub(crate) struct Fingerprint(sojourn_decode::Fingerprint);
 impl Fingerprint {
     #[getter]
     fn sha256(&self) -> &str {
-        &self.0.sha256
+        self.0.sha256.as_deref().unwrap_or_default()
     }
 
     #[getter]
@@ -44,9 +44,14 @@ impl Fingerprint {
 
 /// Hash the plain content of a file, decompressing as needed.
 #[pyfunction]
-#[pyo3(signature = (path, head_bytes = 65536))]
-pub(crate) fn fingerprint(py: Python<'_>, path: PathBuf, head_bytes: usize) -> PyResult<Fingerprint> {
-    py.detach(|| sojourn_decode::fingerprint(&path, head_bytes))
+#[pyo3(signature = (path, head_bytes = 65536, head_only = vec![]))]
+pub(crate) fn fingerprint(
+    py: Python<'_>,
+    path: PathBuf,
+    head_bytes: usize,
+    head_only: Vec<Vec<u8>>,
+) -> PyResult<Fingerprint> {
+    py.detach(|| sojourn_decode::fingerprint(&path, head_bytes, &head_only))
         .map(Fingerprint)
         .map_err(|fault| to_exception(&fault))
 }

@@ -24,13 +24,15 @@ from sojourn_ingest.input_error import InputError
 class Reading:
     """The result of reading one source so far; the reader updates it while it reads.
 
-    ``subject`` is set where there can be only one source of a thing, which a later one replaces.
+    ``subject`` is set where there can be only one source of a thing, which a later one replaces. ``content_hash`` is
+    that of the plain content, of a source that is ``to_hash``; None as long as it is not known.
     """
 
     records_read: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     fault: InputError | None = None
     subject: str | None = None
+    content_hash: str | None = None
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that were seen but not decoded."""
@@ -51,7 +53,7 @@ class Source:
 
     A text in UTF-16, or with a byte order mark, has ``head`` in UTF-8 without the mark, and its ``encoding``. A member
     of an archive has a ``stream`` of its plain content, which can be read once; ``plain_bytes`` then only says whether
-    there is more than the head.
+    there is more than the head. So it does of a content that is ``to_hash``, whose reader is to hash it.
     """
 
     path: Path
@@ -60,6 +62,7 @@ class Source:
     plain_bytes: int
     stream: BinaryIO | None = None
     encoding: TextEncoding | None = None
+    to_hash: bool = False
     _json: JsonStart | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +178,8 @@ class Format(ABC):
     gives_runs: bool = False
     #: A content of it may rightly have no fact.
     may_give_none: bool = False
+    #: First bytes of contents that its reader can hash as it reads them, of which nothing but these tell the format.
+    hashed_magics: frozenset[bytes] = frozenset()
     #: What a source without a fact is, and what to do.
     without_facts: str = "nothing in it became a fact"
 

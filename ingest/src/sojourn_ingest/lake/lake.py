@@ -213,7 +213,7 @@ class Lake:
 
     @contextmanager
     def deciding(self, content_hash: str) -> Iterator[None]:
-        """Hold one content, so that of two equal files in one folder only the first is decoded."""
+        """Hold one content, so that of two equal files in one folder only one is the source of facts."""
         with self._lock:
             lock = self._content_locks[content_hash]
         with lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,27 @@ def give_up(writer: pq.ParquetWriter) -> None:
         writer.close()
     # Otherwise the writer's destructor tries once more, and prints a traceback below the one line of the error.
     writer.is_open = False
+
+
+def put_in_place_of(path: Path, provisional: str, text: str) -> None:
+    """Write a text wherever a provisional one of the same length stands: a value of uncompressed columns.
+
+    It stands in dictionaries and in statistics, of which no file has a checksum. The provisional text is long and
+    random, so that nothing else in the file is it.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ.
+    """
+    old, new = provisional.encode(), text.encode()
+    if len(old) != len(new):
+        raise ValueError(f"{text} is not as long as the text whose place it takes")
+    with path.open("r+b") as handle, mmap.mmap(handle.fileno(), 0) as content:
+        place = content.find(old)
+        while place >= 0:
+            content[place : place + len(new)] = new
+            place = content.find(old, place + len(new))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import secrets
 import uuid
 from collections import Counter
 from collections.abc import Collection
@@ -20,7 +21,7 @@ from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT
 from sojourn_ingest.lake.commit import DataFile
 from sojourn_ingest.lake.long_texts import without_long_texts
-from sojourn_ingest.lake.parquet_files import give_up
+from sojourn_ingest.lake.parquet_files import give_up, put_in_place_of
 from sojourn_ingest.lake.purge import (
     FLOW,
     FLOW_KEY,
@@ -103,6 +104,8 @@ class _TableFile:
 class FactWriter:
     """Writes batches of several tables, one Parquet file each, under names no reader looks at until committed.
 
+    Without a ``source_hash``, which is known when all is read, the files have a random one until :meth:`finish`.
+
     Rows that name one of the ``forgotten`` hosts are not written, nor what belongs to flows of theirs;
     ``forgotten_rows`` counts them. Use as a context manager; on an exception everything written is removed. No two
     writers give a file the same name, so one never writes over what a reader still looks at, nor over what another
@@ -112,13 +115,14 @@ class FactWriter:
     def __init__(
         self,
         lake: Path | Storage,
-        source_hash: str,
+        source_hash: str | None,
         decoder_version: str,
         forgotten: Collection[str] = (),
     ) -> None:
         self._storage = open_storage(lake) if isinstance(lake, Path) else lake
         self._own = uuid.uuid4().hex[:12]
-        self._source_hash = source_hash
+        self._is_provisional = source_hash is None
+        self._source_hash = secrets.token_hex(32) if source_hash is None else source_hash
         self._decoder_version = decoder_version
         # Both by table.
         self._pending: dict[str, _Pending] = {}
@@ -214,15 +218,22 @@ class FactWriter:
                 self._storage.discard(file.name, file.path)
                 del self._files[table_name]
 
+    def _name_of(self, table_name: str) -> str:
+        return f"data/{table_name}/{self._source_hash[:24]}-{self._file_tag()}-{self._own}.parquet"
+
     def _begin(self, table_name: str, pending: _Pending) -> _TableFile:
-        name = f"data/{table_name}/{self._source_hash[:24]}-{self._file_tag()}-{self._own}.parquet"
+        name = self._name_of(table_name)
         path = self._storage.draft(name)
         declared, schema = table(table_name).arrow_schema(), pending.batches[0].schema
         writer = pq.ParquetWriter(
             path,
             schema,
             store_schema=False,
-            compression="zstd" if pending.size_bytes > SMALL_BYTES else "none",
+            # The hash of the source is as it is, so that it can be put in the place of a provisional one.
+            compression={
+                column.name: "none" if column.name == "source_hash" or pending.size_bytes <= SMALL_BYTES else "zstd"
+                for column in declared
+            },
             # Times and counters hardly repeat: to look for a dictionary of them costs time, and bytes where it ends
             # in none. They grow steadily, so that their differences are small.
             use_dictionary=[column.name for column in declared if pa.types.is_string(column.type)],
@@ -260,12 +271,30 @@ class FactWriter:
     def _file_tag(self) -> str:
         return "".join(c if c.isalnum() or c in ".-" else "_" for c in self._decoder_version)
 
-    def finish(self) -> tuple[DataFile, ...]:
-        """Close and flush every file to disk, and return them for the commit."""
+    def _take_source_hash(self, source_hash: str | None) -> None:
+        """Put the hash of the source in the place of the provisional one."""
+        if source_hash is None:
+            raise ValueError("the hash of the source is not known")
+        provisional, self._source_hash = self._source_hash, source_hash
+        for table_name, file in self._files.items():
+            put_in_place_of(file.path, provisional, source_hash)
+            name = self._name_of(table_name)
+            file.name, file.path = name, file.path.rename(self._storage.draft(name))
+
+    def finish(self, source_hash: str | None = None) -> tuple[DataFile, ...]:
+        """Close and flush every file to disk, and return them for the commit.
+
+        Raises
+        ------
+        ValueError
+            If the writer began without a ``source_hash``, and there is none now.
+        """
         for name in list(self._pending):
             self._flush(name, last=True)
         for file in self._files.values():
             file.writer.close()
+        if self._is_provisional:
+            self._take_source_hash(source_hash)
         self._remove_what_belonged_to_forgotten_flows()
         # The commit must never reach the disk before what it promises.
         kept = {table_name: self._storage.keep(file.name, file.path) for table_name, file in self._files.items()}

@@ -2,29 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.lake import Commit, DataFile
 from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.sources import content_hash
 from sojourn_ingest.session.state import IngestState
 
 
+@dataclass(frozen=True)
+class _Decoded:
+    """Files of facts that no commit names yet, or the error of a source of which nothing can be read."""
+
+    reading: Reading
+    files: tuple[DataFile, ...] = ()
+    error: InputError | None = None
+
+
 class ContentAttempts:
-    """Ends the attempt at a content in a commit; the caller holds the content, see :meth:`Lake.deciding`."""
+    """Ends the attempt at a content in a commit."""
 
     def __init__(self, state: IngestState) -> None:
         self._state = state
 
     def read(self, draft: Draft, source: Source, chosen: Format) -> Attempt:
-        """Return what became of a content of a known format."""
+        """Return what became of a content of a known format; the caller holds it, see :meth:`Lake.deciding`."""
+        chosen, compatible = self._begin(draft, source, chosen)
+        return self._recorded(draft, chosen, compatible) or self._end(draft, self._decode(draft, source, chosen))
+
+    def read_unhashed(self, draft: Draft, source: Source, chosen: Format) -> Attempt:
+        """Return what became of a content that is hashed as it is decoded, before it is known whether it is a copy."""
+        unread = replace(draft)
+        chosen, compatible = self._begin(draft, source, chosen)
+        decoded = self._decode(draft, source, chosen)
+        if not draft.content_hash:
+            # The reader ended before it.
+            try:
+                draft.content_hash = content_hash(draft.path)
+            except InputError as error:
+                return self.reject(unread, error)
+        with self._state.lake.deciding(draft.content_hash):
+            recorded = self._recorded(draft, chosen, compatible)
+            if recorded is None:
+                return self._end(draft, decoded)
+            self._delete(decoded.files)
+            return recorded
+
+    def _begin(self, draft: Draft, source: Source, chosen: Format) -> tuple[Format, tuple[str, ...]]:
+        """Return the reader with what is declared of the content, and the versions of facts that will do."""
         state = self._state
         draft.format = chosen.name
         chosen = state.reader_for(draft.path, chosen)
         describing = chosen.describing()
         bound = "" if describing is None else describing.bound_to(source, state.hashes.of)
         draft.version = state.versions.of(chosen, bound)
-        compatible = state.versions.compatible(chosen, bound)
+        return chosen, state.versions.compatible(chosen, bound)
+
+    def _recorded(self, draft: Draft, chosen: Format, compatible: tuple[str, ...]) -> Attempt | None:
+        """Return the attempt at a content that the lake has, at this path or at another; None if it has not."""
+        state = self._state
         superseded = state.superseded_recording(draft)
         for commit in state.lake.at_path(draft.source_path):
             same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
@@ -33,24 +72,40 @@ class ContentAttempts:
             if same_content and commit.decoder_version in compatible and still_held and not superseded:
                 return Attempt(draft.path, commit, "unchanged")
         holder = self._holder(draft, chosen, compatible, superseded)
-        if holder is not None:
-            draft.version = holder.decoder_version
-            for commit in state.lake.at_path(draft.source_path):
-                same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
-                if same and commit.decoder_version == draft.version:
-                    return Attempt(draft.path, commit, "unchanged")
-            return Attempt(draft.path, state.commit(draft.duplicate(holder), (), superseded=superseded), "new")
+        if holder is None:
+            return None
+        draft.version = holder.decoder_version
+        for commit in state.lake.at_path(draft.source_path):
+            same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
+            if same and commit.decoder_version == draft.version:
+                return Attempt(draft.path, commit, "unchanged")
+        return Attempt(draft.path, state.commit(draft.duplicate(holder), (), superseded=superseded), "new")
+
+    def _decode(self, draft: Draft, source: Source, chosen: Format) -> _Decoded:
         reading = Reading()
         try:
-            files = state.decode(draft, source, chosen, reading)
+            files = self._state.decode(draft, source, chosen, reading)
             self._refuse_change(draft, files)
         except InputError as error:
-            return self.reject(draft, error, reading)
-        commit = state.commit(draft.read(reading), files, reading.subject, superseded=superseded)
+            return _Decoded(reading, error=error)
+        finally:
+            draft.content_hash = draft.content_hash or reading.content_hash or ""
+        return _Decoded(reading, files)
+
+    def _end(self, draft: Draft, decoded: _Decoded) -> Attempt:
+        if decoded.error is not None:
+            return self.reject(draft, decoded.error, decoded.reading)
+        state, reading = self._state, decoded.reading
+        superseded = state.superseded_recording(draft)
+        commit = state.commit(draft.read(reading), decoded.files, reading.subject, superseded=superseded)
         return Attempt(draft.path, commit, "new", dict(reading.refused))
 
+    def _delete(self, files: tuple[DataFile, ...]) -> None:
+        for file in files:
+            self._state.lake.storage.delete(file.path)
+
     def _refuse_change(self, draft: Draft, files: tuple[DataFile, ...]) -> None:
-        """Go on if a file is as it was before it was hashed: otherwise its facts may be of another content."""
+        """Go on if a file is as it was before it was read: otherwise its facts may be of another content."""
         if is_remote(draft.path):
             changed = draft.read_another_version()
         elif draft.path.is_file():
@@ -60,8 +115,7 @@ class ContentAttempts:
             # A recording or a pair, whose name is not a file; or one that was removed, whose facts are whole.
             changed = False
         if changed:
-            for file in files:
-                self._state.lake.storage.delete(file.path)
+            self._delete(files)
             text = "the file changed while it was read; ingest it again when it is complete"
             raise InputError("changed_while_read", text)
 

@@ -43,7 +43,7 @@ def decode(
     # The version of other facts does not say under which policy they are, so it is the same for them under both.
     hosts = HostNames(pseudonymiser if chosen.holds_addresses else replace(pseudonymiser, policy="pseudonymise"))
     forgotten = pseudonymiser.forgotten.host_keys
-    with FactWriter(lake.storage, draft.content_hash, draft.version, forgotten) as writer:
+    with FactWriter(lake.storage, draft.content_hash or None, draft.version, forgotten) as writer:
         try:
             with whole_characters():
                 for name, batch in chosen.facts(source, context, reading):
@@ -68,7 +68,7 @@ def decode(
             logger.error("%s: reader %s failed: %s, at %s", draft.path, chosen.name, what, frames)  # noqa: TRY400
             text = f"reader {chosen.name} failed: {what}; please report this"
             raise InputError(INTERNAL_ERROR, text) from error
-        files = writer.finish()
+        files = writer.finish(reading.content_hash)
         reading.refuse("forgotten_host", writer.forgotten_rows)
         for reason, count in writer.refused_texts.items():
             reading.refuse(reason, count)

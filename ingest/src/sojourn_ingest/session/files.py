@@ -37,7 +37,7 @@ class FileAttempts:
             if unchanged is not None:
                 return Attempt(path, unchanged, "unchanged")
             try:
-                opened = opened or open_file(path)
+                opened = opened or open_file(path, self._state.hashed_by_reader(draft))
                 draft.take_state_of_copy()
                 source, draft.content_hash = opened.source, opened.content_hash
                 draft.compression = source.compression
@@ -46,6 +46,8 @@ class FileAttempts:
                 chosen = self._state.registry.recognise(source)
             except InputError as error:
                 return self._contents.reject(draft, error)
+            if source.to_hash:
+                return self._contents.read_unhashed(draft, source, chosen)
             with self._state.lake.deciding(draft.content_hash):
                 return self._contents.read(draft, source, chosen)
 

@@ -7,9 +7,10 @@ file in its list is a recording of its own, and parts in its list are one record
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -98,6 +99,8 @@ class Plan:
     also: set[Path] = field(default_factory=set)
     #: Parts of a recording that lacks another part on the disk: the recording stays as it is.
     frozen: set[Path] = field(default_factory=set)
+    #: Sizes in bytes that several of the files have, which may be copies; not of objects in a store.
+    repeated_sizes: frozenset[int] = frozenset()
 
     @property
     def parts(self) -> set[Path]:
@@ -129,7 +132,7 @@ def plan(
         of_folder[path.parent].add(path)
     if limit is not None:
         earlier = _beside(listed, earlier, joined, limit)
-    result = Plan()
+    result = Plan(repeated_sizes=_repeated_sizes(listed))
     frozen_recordings = [
         commit for commit in earlier.recordings if not all(_exists(part.source_path) for part in commit.parts)
     ]
@@ -165,6 +168,16 @@ def plan(
     result.also |= earlier.describing
     result.also -= listed | result.parts
     return result
+
+
+def _repeated_sizes(paths: Iterable[Path]) -> frozenset[int]:
+    sizes: Counter[int] = Counter()
+    # Objects are hashed first in any case.
+    for path in (path for path in paths if not is_remote(path)):
+        # Its own attempt records why it cannot be read.
+        with suppress(OSError):
+            sizes[path.stat().st_size] += 1
+    return frozenset(size for size, files in sizes.items() if files > 1)
 
 
 @dataclass

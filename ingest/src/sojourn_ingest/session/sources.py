@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -52,15 +52,20 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """A file that was read once: the bytes that identify its format, its content's hash, and where it is damaged."""
+    """A file that was read once: the bytes that identify its format, its content's hash, and where it is damaged.
+
+    The hash is empty of a source whose reader is to hash it.
+    """
 
     source: Source
     content_hash: str
     fault: InputError | None
 
 
-def open_file(path: Path) -> OpenedFile:
+def open_file(path: Path, hashed_by_reader: Collection[bytes] = ()) -> OpenedFile:
     """Read a file through, for the hash of its plain content and its first bytes.
+
+    Of a content that begins with one of the bytes of ``hashed_by_reader`` only the first bytes are read.
 
     Raises
     ------
@@ -72,8 +77,14 @@ def open_file(path: Path) -> OpenedFile:
     except UnicodeEncodeError as error:
         raise InputError("unreadable", "the file's name is not UTF-8; rename it") from error
     with keeping([path]):
-        content = _fingerprint(path)
-    source = Source(path=path, compression=content.compression, head=content.head, plain_bytes=content.plain_bytes)
+        content = _fingerprint(path, hashed_by_reader)
+    source = Source(
+        path=path,
+        compression=content.compression,
+        head=content.head,
+        plain_bytes=content.plain_bytes,
+        to_hash=not content.sha256,
+    )
     return OpenedFile(source, content.sha256, None if content.fault is None else input_error(content.fault))
 
 
@@ -133,11 +144,11 @@ def streamed(path: Path) -> OpenedFile:
     return OpenedFile(Source(path, "none", head, size), digest.hexdigest(), None)
 
 
-def _fingerprint(path: Path) -> _native.Fingerprint:
+def _fingerprint(path: Path, head_only: Collection[bytes] = ()) -> _native.Fingerprint:
     try:
         with local_file(path) as (local,):
             refuse_expansion(Path(local))
-            return _native.fingerprint(local)
+            return _native.fingerprint(local, head_only=list(head_only))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise

@@ -9,11 +9,15 @@ from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
 from sojourn_ingest.formats.interface import Context, Format, Reading, Source
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan
 from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import KnownHashes
 from sojourn_ingest.session.versions import Versions
+
+#: Smaller files are hashed before they are decoded: it takes next to no time, and spares to decode a copy.
+HASHED_FIRST_BYTES = 2**16
 
 #: Reads a source into files of facts; raises InputError if nothing can be read.
 Decode = Callable[[Draft, Source, Format, Reading], tuple[DataFile, ...]]
@@ -30,6 +34,7 @@ class IngestState:
         self.hashes = KnownHashes(lake)
         self.registry = registry
         self.plan = Plan()
+        self._sizes: set[int] = set()
         # Paths whose outcome was replaced by that of another path with the same content.
         self._orphaned: set[Path] = set()
 
@@ -38,6 +43,19 @@ class IngestState:
         self.registry = registry
         self.plan = plan
         self._orphaned = set()
+        self._sizes = set(plan.repeated_sizes)
+        for commit in self.lake.live():
+            self._sizes.add(commit.size_bytes)
+            self._sizes.update(part.size_bytes for part in commit.parts)
+
+    def hashed_by_reader(self, draft: Draft) -> frozenset[bytes]:
+        """Return the first bytes of contents that are hashed as they are decoded, if a file may be such.
+
+        Of a file that may be a copy it is better to know so before: one of a size that another has here or in the lake.
+        An object is hashed when its copy is made.
+        """
+        is_first = draft.size_bytes < HASHED_FIRST_BYTES or draft.size_bytes in self._sizes or is_remote(draft.path)
+        return frozenset() if is_first else frozenset().union(*(one.hashed_magics for one in self.registry.formats))
 
     def hints_for(self, path: Path) -> FlowHints:
         """Return what is declared about the flows of a file."""

@@ -141,6 +141,16 @@ impl CaptureDecoder {
         &self.recording.summaries
     }
 
+    /// SHA-256 of the content of a [`CaptureInput::HashedFile`], in lower-case hexadecimal, once
+    /// [`Self::next_batch`] has returned `None`; also of what stands behind damage that ended the decoding.
+    ///
+    /// # Errors
+    ///
+    /// A fault of kind `SourceRead` where the file could not be read to its end.
+    pub fn content_hash(&self) -> Result<Option<String>, Fault> {
+        self.recording.content_hash.clone()
+    }
+
     /// The next batch with the name of its table, `None` after the last.
     ///
     /// # Errors

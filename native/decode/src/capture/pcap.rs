@@ -92,6 +92,11 @@ impl PcapReader {
         (self.link_number, self.records)
     }
 
+    /// What it reads.
+    pub(crate) fn into_source(self) -> PlainReader {
+        self.source
+    }
+
     /// The next packet, `None` at the end of the file.
     pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
         self.source.consume(self.held_bytes);

@@ -183,6 +183,11 @@ impl PcapngReader {
         Ok(())
     }
 
+    /// What it reads.
+    pub(crate) fn into_source(self) -> PlainReader {
+        self.source
+    }
+
     /// The next packet, `None` at the end of the file.
     pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
         loop {

@@ -104,6 +104,14 @@ impl CaptureReader {
         }
     }
 
+    /// What it reads.
+    pub(crate) fn into_source(self) -> PlainReader {
+        match self {
+            Self::Pcap(reader) => reader.into_source(),
+            Self::Pcapng(reader) => reader.into_source(),
+        }
+    }
+
     /// The next packet, `None` at the end of the file.
     pub(crate) fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, Fault> {
         match self {

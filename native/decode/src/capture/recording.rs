@@ -19,6 +19,8 @@ const OVERLAP_NS: i64 = 1_000_000_000;
 pub enum CaptureInput {
     /// A file.
     File(PathBuf),
+    /// A file whose content is hashed as it is read; a capture, not an archive.
+    HashedFile(PathBuf),
     /// Content in memory.
     Memory(Vec<u8>),
 }
@@ -27,6 +29,7 @@ impl CaptureInput {
     fn source(&self) -> Result<PlainReader, Fault> {
         match self {
             Self::File(path) => PlainReader::open(path),
+            Self::HashedFile(path) => PlainReader::open(path).map(PlainReader::hashing),
             Self::Memory(content) => Ok(PlainReader::in_memory(content.clone())),
         }
     }
@@ -123,6 +126,8 @@ pub(crate) struct RecordingReader {
     pub(crate) summaries: Vec<Summary>,
     /// Packets by number of their link type, of the files that have ended.
     pub(crate) link_records: BTreeMap<u32, u64>,
+    /// SHA-256 of the content of the last file that ended, if it is hashed.
+    pub(crate) content_hash: Result<Option<String>, Fault>,
     /// Files to come, the next one last.
     coming: Vec<CaptureInput>,
 }
@@ -141,6 +146,7 @@ impl RecordingReader {
             file: Some(first.open()?),
             summaries: vec![Summary::default()],
             link_records: BTreeMap::new(),
+            content_hash: Ok(None),
             coming: later.iter().rev().cloned().collect(),
         })
     }
@@ -177,6 +183,8 @@ impl RecordingReader {
                 if let Some(fault) = archive.fault {
                     summary.fail(fault);
                 }
+            } else {
+                self.content_hash = file.capture.into_source().into_hash();
             }
         }
         while let Some(input) = self.coming.pop() {

@@ -3,6 +3,7 @@
 pub(crate) mod before_damage;
 pub(crate) mod bytes;
 pub(crate) mod compression;
+pub(crate) mod content_hash;
 pub(crate) mod decimal;
 pub(crate) mod decompressed;
 pub(crate) mod fingerprint;

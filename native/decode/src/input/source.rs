@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::input::before_damage::before_damage;
 use crate::input::compression::{Compression, plain};
+use crate::input::content_hash::ContentHash;
 use crate::input::watched::{ExpandsTooFar, Watch, Watched};
 use crate::input::xz::only_checksum_differs;
 use crate::output::fault::{Fault, FaultKind};
@@ -50,6 +51,9 @@ pub(crate) struct PlainReader {
     offset: u64,
     finished: bool,
     fault: Option<Fault>,
+    hash: Option<ContentHash>,
+    /// How much of the buffer, from its start, is hashed.
+    hashed: usize,
 }
 
 impl PlainReader {
@@ -71,6 +75,13 @@ impl PlainReader {
             Ok(Box::new(BufReader::with_capacity(FILE_BUFFER_BYTES, file)))
         });
         Ok(Self::over(plain(file, compression), compression, Some(reopen)))
+    }
+
+    /// Hash the content as it is read; nothing of it may have been read yet.
+    #[must_use]
+    pub(crate) fn hashing(mut self) -> Self {
+        self.hash = Some(ContentHash::new());
+        self
     }
 
     /// What a reader gives, compressed or not, as far as `watch` lets it.
@@ -117,6 +128,8 @@ impl PlainReader {
             offset: 0,
             finished: false,
             fault: None,
+            hash: None,
+            hashed: 0,
         }
     }
 
@@ -136,9 +149,7 @@ impl PlainReader {
     pub(crate) fn fill(&mut self, needed: usize) -> usize {
         while self.end - self.start < needed && !self.finished {
             if self.start > 0 && self.start + needed > self.buffer.len() {
-                self.buffer.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
+                self.begin_buffer();
             }
             if needed > self.buffer.len() {
                 self.buffer.resize(needed.next_power_of_two(), 0);
@@ -151,6 +162,43 @@ impl PlainReader {
             }
         }
         self.end - self.start
+    }
+
+    /// Go on with a buffer that begins with the bytes that are available.
+    fn begin_buffer(&mut self) {
+        let available = self.start..self.end;
+        self.end -= self.start;
+        self.start = 0;
+        match &mut self.hash {
+            None => self.buffer.copy_within(available, 0),
+            Some(hash) => {
+                hash.take(&mut self.buffer, self.hashed..available.end, available);
+                self.hashed = self.end;
+            }
+        }
+    }
+
+    /// Read on to the end.
+    pub(crate) fn read_through(&mut self) {
+        while self.fill(1) > 0 {
+            self.consume(self.end - self.start);
+        }
+    }
+
+    /// Read on to the end, and return the hash of all content as far as it can be read; `None` if it is not hashed.
+    ///
+    /// # Errors
+    ///
+    /// A fault of kind `SourceRead` where the file could not be read.
+    pub(crate) fn into_hash(mut self) -> Result<Option<String>, Fault> {
+        if self.hash.is_some() {
+            self.read_through();
+        }
+        let rest = self.buffer.get(self.hashed..self.end).unwrap_or_default();
+        match (self.hash, self.fault) {
+            (Some(_), Some(fault)) if fault.kind == FaultKind::SourceRead => Err(fault),
+            (hash, _) => Ok(hash.map(|hash| hash.finish(rest))),
+        }
     }
 
     /// End the content at a fault, after what stands before it.
@@ -249,239 +297,4 @@ fn read_fault(error: &io::Error, kind: FaultKind, compression: Compression, offs
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::io::Write;
-
-    use super::*;
-
-    /// A reader over bytes in memory, recognising compression as for a file.
-    pub(crate) fn reader_over(content: &[u8]) -> PlainReader {
-        PlainReader::in_memory(content.to_vec())
-    }
-
-    pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(content).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn read_all(reader: &mut PlainReader) -> Vec<u8> {
-        let mut content = Vec::new();
-        loop {
-            let count = reader.fill(1);
-            if count == 0 {
-                return content;
-            }
-            content.extend_from_slice(reader.available());
-            reader.consume(count);
-        }
-    }
-
-    #[test]
-    fn several_gzip_members_are_one_content() {
-        let stored = [gzip(b"first "), gzip(b"second")].concat();
-        let mut reader = reader_over(&stored);
-        assert_eq!(read_all(&mut reader), b"first second");
-        assert!(reader.fault().is_none());
-        assert_eq!(reader.offset(), 12);
-    }
-
-    #[test]
-    fn a_cut_gzip_stream_yields_what_came_before_and_a_fault() {
-        let plain: Vec<u8> = (0..400_000u32)
-            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes())
-            .collect();
-        let stored = gzip(&plain);
-        let mut reader = reader_over(&stored[..stored.len() / 2]);
-        let content = read_all(&mut reader);
-        assert!(content.len() > 100_000 && plain.starts_with(&content));
-        let fault = reader.fault().unwrap();
-        assert_eq!(fault.kind, FaultKind::Compression);
-        assert_eq!(fault.offset, Some(content.len() as u64));
-    }
-
-    #[test]
-    fn a_record_larger_than_the_buffer_is_made_available_whole() {
-        let plain = vec![7u8; PLAIN_BUFFER_BYTES * 3];
-        let mut reader = reader_over(&plain);
-        reader.fill(10);
-        reader.consume(10);
-        assert!(reader.fill(PLAIN_BUFFER_BYTES * 2) >= PLAIN_BUFFER_BYTES * 2);
-        assert_eq!(reader.fill(PLAIN_BUFFER_BYTES * 4), PLAIN_BUFFER_BYTES * 3 - 10);
-    }
-
-    fn noise(words: u32) -> Vec<u8> {
-        let mut state = 1u64;
-        let mut byte = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 56) as u8
-        };
-        (0..words).flat_map(|_| [0, 0, 0, byte()]).collect()
-    }
-
-    fn xz(content: &[u8]) -> Vec<u8> {
-        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
-        encoder.write_all(content).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn zstd(content: &[u8]) -> Vec<u8> {
-        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.include_checksum(true).unwrap();
-        encoder.write_all(content).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn commonest_prefix(one: &[u8], other: &[u8]) -> usize {
-        one.iter().zip(other).take_while(|(a, b)| a == b).count()
-    }
-
-    #[test]
-    fn nothing_before_damage_is_lost_and_the_offset_is_that_of_the_plain_content() {
-        let plain = noise(200_000);
-        // How much a compressed byte can hold back: a symbol of deflate and LZMA, a block of Zstandard.
-        for (compress, least_ratio) in [
-            (gzip as fn(&[u8]) -> Vec<u8>, 0.49),
-            (xz, 0.48),
-            (zstd, 0.5 - 131_072.0 / 800_000.0),
-        ] {
-            let stored = compress(&plain);
-            let half = stored.len() / 2;
-            let cut = stored[..half].to_vec();
-            let mut damaged = stored.clone();
-            for byte in &mut damaged[half..half + 64] {
-                *byte ^= 0xff;
-            }
-            for (content, is_cut) in [(cut, true), (damaged, false)] {
-                let mut reader = reader_over(&content);
-                let found = read_all(&mut reader);
-                let good = commonest_prefix(&found, &plain);
-                assert!(
-                    good as f64 > least_ratio * plain.len() as f64,
-                    "{} of {}",
-                    good,
-                    plain.len()
-                );
-                if is_cut {
-                    assert_eq!(good, found.len());
-                }
-                let fault = reader.fault().unwrap();
-                // A block of Zstandard that holds bytes as they are hides damage until the checksum.
-                if is_cut || fault.kind != FaultKind::Checksum {
-                    assert_eq!(fault.kind, FaultKind::Compression, "{fault}");
-                    assert_eq!(fault.offset, Some(found.len() as u64));
-                }
-            }
-        }
-    }
-
-    /// What the library of xz makes of a content that it gets byte by byte: all that the bytes before damage say.
-    fn xz_byte_by_byte(stored: &[u8]) -> Vec<u8> {
-        let mut decoder = liblzma::stream::Stream::new_stream_decoder(u64::MAX, 0).unwrap();
-        let mut plain = Vec::with_capacity(1 << 20);
-        for byte in stored.chunks(1) {
-            let result = decoder.process_vec(byte, &mut plain, liblzma::stream::Action::Run);
-            if !matches!(result, Ok(liblzma::stream::Status::Ok)) {
-                break;
-            }
-        }
-        plain
-    }
-
-    #[test]
-    fn xz_that_is_cut_or_damaged_anywhere_gives_all_that_stands_before() {
-        let plain = noise(500);
-        let stored = xz(&plain);
-        for length in 12..stored.len() {
-            let mut reader = reader_over(&stored[..length]);
-            let found = read_all(&mut reader);
-            assert_eq!(found, xz_byte_by_byte(&stored[..length]), "{length}");
-            assert!(plain.starts_with(&found));
-            let fault = reader.fault().unwrap();
-            assert_eq!(
-                (fault.kind, fault.offset),
-                (FaultKind::Compression, Some(found.len() as u64))
-            );
-        }
-        let mut checksums = 0;
-        for (place, bit) in (12..stored.len()).flat_map(|place| [(place, 1), (place, 128)]) {
-            let mut damaged = stored.clone();
-            damaged[place] ^= bit;
-            let mut reader = reader_over(&damaged);
-            let found = read_all(&mut reader);
-            assert_eq!(found, xz_byte_by_byte(&damaged), "{place}");
-            // Some bits mean nothing to the library.
-            let Some(fault) = reader.fault() else {
-                assert_eq!(found, plain, "{place}");
-                continue;
-            };
-            match fault.kind {
-                FaultKind::Checksum => checksums += 1,
-                _ => assert_eq!(fault.offset, Some(found.len() as u64), "{place}: {fault}"),
-            }
-        }
-        // The bits of the checksum, and those of a literal that stands for another one.
-        assert!(checksums >= 16, "{checksums}");
-    }
-
-    #[test]
-    fn several_xz_streams_with_padding_are_one_content() {
-        let stored = [xz(b"first "), vec![0; 8], xz(b"second")].concat();
-        let mut reader = reader_over(&stored);
-        assert_eq!(read_all(&mut reader), b"first second");
-        assert!(reader.fault().is_none());
-        let mut reader = reader_over(&[&stored[..], b"something else"].concat());
-        assert_eq!(read_all(&mut reader), b"first second");
-        assert_eq!(reader.fault().unwrap().offset, Some(12));
-    }
-
-    #[test]
-    fn a_dictionary_beyond_the_bound_is_refused() {
-        let mut options = liblzma::stream::LzmaOptions::new_preset(0).unwrap();
-        options.dict_size(1 << 29);
-        let mut filters = liblzma::stream::Filters::new();
-        filters.lzma2(&options);
-        let check = liblzma::stream::Check::Crc64;
-        let stream = liblzma::stream::Stream::new_stream_encoder(&filters, check).unwrap();
-        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
-        encoder.write_all(b"content").unwrap();
-        let mut reader = reader_over(&encoder.finish().unwrap());
-        assert!(read_all(&mut reader).is_empty());
-        let fault = reader.fault().unwrap();
-        assert!(fault.message.contains("memory limit"), "{fault}");
-    }
-
-    #[test]
-    fn a_small_content_is_kept_up_to_the_damage() {
-        let plain = noise(2_000);
-        for compress in [gzip as fn(&[u8]) -> Vec<u8>, xz] {
-            let mut stored = compress(&plain);
-            let place = stored.len() * 9 / 10;
-            for byte in &mut stored[place - 40..place] {
-                *byte = 0xff;
-            }
-            let mut reader = reader_over(&stored);
-            let found = read_all(&mut reader);
-            assert!(commonest_prefix(&found, &plain) > plain.len() * 4 / 5);
-            assert!(reader.fault().is_some());
-        }
-    }
-
-    #[test]
-    fn a_checksum_that_does_not_match_is_a_doubt_about_all_of_it() {
-        let plain = noise(2_000);
-        let (gzip, xz, zstd) = (gzip(&plain), xz(&plain), zstd(&plain));
-        // The checksum of gzip stands before the length; that of a block of xz before the index and the footer.
-        let places = [gzip.len() - 8, xz.len() - 12 - 12 - 8, zstd.len() - 1];
-        for (mut stored, place) in [gzip, xz, zstd].into_iter().zip(places) {
-            stored[place] ^= 1;
-            let mut reader = reader_over(&stored);
-            assert_eq!(read_all(&mut reader), plain);
-            let fault = reader.fault().unwrap();
-            assert_eq!((fault.kind, fault.offset), (FaultKind::Checksum, None), "{fault}");
-            assert!(fault.message.contains("any byte before may be wrong"));
-        }
-    }
-}
+pub(crate) mod tests;

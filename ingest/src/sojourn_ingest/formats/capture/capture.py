@@ -39,6 +39,7 @@ class Capture(JoinedFormat):
 
     name = "capture"
     holds_addresses = True
+    hashed_magics = frozenset((*PCAP_MAGICS, PCAPNG_MAGIC))
     without_facts = "the capture has no packet; look at the interface and the filter that it was recorded with"
 
     def __init__(
@@ -148,7 +149,7 @@ class Capture(JoinedFormat):
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content begins with a magic number of pcap or pcapng, or is an archive of captures."""
-        if source.head[:4] in (*PCAP_MAGICS, PCAPNG_MAGIC):
+        if source.head[:4] in self.hashed_magics:
             return True
         if not is_archive(source.head):
             return False
@@ -168,10 +169,15 @@ class Capture(JoinedFormat):
                     packets=self.packets,
                     rtp_hints=self.native_hints(),
                     server_names=self.server_names,
+                    hashed=source.to_hash,
                 )
             except _native.DecodeError as error:
                 raise input_error(error) from error
             yield from facts(self._with_roles(decoder), context, reading)
+            try:
+                reading.content_hash = decoder.content_hash()
+            except _native.DecodeError as error:
+                raise input_error(error) from error
         if reading.records_read == 0 and reading.fault is not None:
             # A capture without a decodable packet is rejected; its packets are counted there by reason.
             raise reading.fault
