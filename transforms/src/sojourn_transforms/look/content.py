@@ -66,7 +66,7 @@ class Table:
 class Section:
     """One subject of the page; ``absent`` says which figures there are not, and why, ``formula`` is set as it is.
 
-    ``points`` are sentences after the lead.
+    ``points`` are sentences after the lead. ``is_answer`` says that the lead begins with what the files show.
     """
 
     key: str
@@ -76,6 +76,7 @@ class Section:
     lead: str = ""
     formula: str = ""
     points: list[str] = field(default_factory=list)
+    is_answer: bool = False
 
 
 @dataclass(frozen=True)

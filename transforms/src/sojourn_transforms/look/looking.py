@@ -114,7 +114,8 @@ def page_of(view: View, sources: Sequence[Path]) -> Page:
             "Figures: no file has anything that a figure could be made of; the table has the reason of each."
         )
     # What was refused is said first, where it explains an empty page; else figures come first.
-    if sections and sections[0].key == "runs" and not any(isinstance(item, Figure) for item in sections[0].items):
+    first = sections[0] if sections else files
+    if first.key == "runs" and not first.is_answer and not any(isinstance(item, Figure) for item in first.items):
         # Runs of a tool have their figures in its section.
         sections.sort(key=lambda section: section.key != "tools")
     ordered = [*sections, files] if sections else [files]

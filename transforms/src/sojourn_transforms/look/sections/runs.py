@@ -54,8 +54,10 @@ def runs_sections(view: View) -> list[Section]:
         f"{counted(len(runs), 'run')} of {counted(configurations, 'configuration')}, of {', '.join(studies[:4])}"
         f"{' and others' if len(studies) > 4 else ''}. Figures are over the measurement window of a run."
     )
-    sentences = queue_sentences(queue_metrics(view)) if len({run["queue_label"] for run in runs}) > 1 else []
-    section.lead = " ".join((*(sentences or run_sentences(view)), section.lead))
+    of_queues = queue_sentences(queue_metrics(view)) if len({run["queue_label"] for run in runs}) > 1 else []
+    sentences = of_queues or run_sentences(view)
+    section.lead = " ".join((*sentences, section.lead))
+    section.is_answer = bool(sentences)
     section.items.append(_runs(runs))
     drawn_runs = runs[:RUNS_DRAWN]
     for number, run in enumerate(drawn_runs):
