@@ -179,6 +179,17 @@ def test_a_chart_keeps_its_own_settings_over_those_of_its_type() -> None:
     assert {each["expressionType"] for each in params["adhoc_filters"]} == {"SIMPLE"}
 
 
+def test_no_bytes_are_written_as_0_and_not_as_0_00() -> None:
+    formats = [
+        column["d3NumberFormat"]
+        for chart in CHARTS.values()
+        for column in chart["params"].get("column_config", {}).values()
+        if column.get("d3NumberFormat", "").endswith("s")
+    ]
+    assert len(formats) >= 3
+    assert all("~" in form for form in formats)
+
+
 def test_a_mos_is_never_written_like_the_bound_of_a_better_class() -> None:
     """With one decimal, 3.06 would be 3.1, from which on many are dissatisfied and not nearly all."""
     cells_of_mos = [
