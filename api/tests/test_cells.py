@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from sojourn_api import cells
+from sojourn_api import held_histograms
 from sojourn_api.app import create_app
 from sojourn_api.distribution_metrics import METRICS, histogram_counts
 from sojourn_api.queries.distributions import grouped_histograms
@@ -293,5 +293,5 @@ def test_without_memory_for_histograms_a_dataset_is_read_each_time(
         raise MemoryError("Unable to allocate 1.00 GiB")
 
     folder = published(write, tmp_path, type(build)(), cube())
-    monkeypatch.setattr(cells, "_histograms_of", without_memory)
+    monkeypatch.setattr(held_histograms, "_histograms_of", without_memory)
     assert Snapshot.open(folder / "b1", Settings()).cells == {}

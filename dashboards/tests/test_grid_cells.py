@@ -6,7 +6,7 @@ import re
 import sqlite3
 from typing import Any
 
-from sojourn_superset import cells
+from sojourn_superset import table_cells
 from sojourn_superset.look import read_look
 from sojourn_superset.settings import ASSETS
 
@@ -24,7 +24,7 @@ def markup(cell: dict[str, Any], rows: list[Row]) -> dict[str, str]:
     marks = ", ".join("?" for _ in COLUMNS.split(","))
     whole = [row if len(row) == len(COLUMNS.split(",")) else (*row, "queue_log") for row in rows]
     connection.executemany(f"INSERT INTO queue_comparison VALUES ({marks})", whole)
-    expression = cells.figure(cell, read_look(ASSETS))["sqlExpression"]
+    expression = table_cells.figure(cell, read_look(ASSETS))["sqlExpression"]
     return dict(connection.execute(f"SELECT queue_label, {expression} FROM queue_comparison GROUP BY queue_label"))
 
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from sojourn_ingest import _native
-from sojourn_testbed.backend.interface import BackendError
+from sojourn_testbed.backend.backend import BackendError
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.execution import Progress, execute
 from sojourn_testbed.ledger import Ledger

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_testbed.backend.interface import BackendError, check_recorder
+from sojourn_testbed.backend.backend import BackendError, check_recorder
 from sojourn_testbed.backend.netns import NetnsBackend, configuration_name
 from sojourn_testbed.plan import Plan
 from sojourn_testbed.specification import modules

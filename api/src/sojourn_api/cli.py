@@ -122,7 +122,7 @@ def serve(
     import uvicorn
 
     from sojourn_api.safety.admission import is_loopback
-    from sojourn_api.safety.connections import BoundedProtocol
+    from sojourn_api.safety.slow_clients import BoundedProtocol
     from sojourn_api.snapshot import SnapshotError
     from sojourn_api.worker import guarded_app, log_to_stderr
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sojourn_api.catalogue import Catalogue, Dataset
-from sojourn_api.cells import Cells, load_cells
 from sojourn_api.distribution_metrics import histogram_counts
+from sojourn_api.held_histograms import Cells, load_cells
 from sojourn_api.queries.known_values import KnownValues, Query, Studies
 from sojourn_api.settings import Settings, memory_that_fits
 from sojourn_snapshot.catalogue import read_catalogue

@@ -16,7 +16,7 @@ from sojourn_api.app import create_app
 from sojourn_api.arrow_alone import keep_pandas_out
 from sojourn_api.printable import PrintableFormatter
 from sojourn_api.safety.admission import AdmissionMiddleware
-from sojourn_api.safety.connections import ConnectionLimits, PiecesMiddleware, connections_that_fit
+from sojourn_api.safety.slow_clients import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
 
 if TYPE_CHECKING:

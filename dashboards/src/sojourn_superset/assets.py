@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from sojourn_client import Client, Column, Dataset
-from sojourn_superset import cells, layout, links
+from sojourn_superset import layout, links, table_cells
 from sojourn_superset.adapter_query import adapter, asked, sql_by_column
 from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
@@ -201,22 +201,22 @@ def _add_columns(
         kind = described.pop("kind")
         try:
             if kind == "queue":
-                params.setdefault("groupby", []).insert(0, cells.queue_column(each["label"], look, queue_labels))
+                params.setdefault("groupby", []).insert(0, table_cells.queue_column(each["label"], look, queue_labels))
             elif kind == "figure":
-                params.setdefault("metrics", []).append(cells.figure(each, look))
+                params.setdefault("metrics", []).append(table_cells.figure(each, look))
             elif kind == "spans":
-                params.setdefault("metrics", []).append(cells.spans(**described))
+                params.setdefault("metrics", []).append(table_cells.spans(**described))
             elif kind == "country":
-                params.setdefault("groupby", []).insert(0, cells.country_column(**described))
+                params.setdefault("groupby", []).insert(0, table_cells.country_column(**described))
             elif kind == "link":
                 sql = links.link(**links.columns_of(each))
                 # Of a group's own columns, or beside figures, as a metric.
                 if each.get("as") == "metric":
-                    params.setdefault("metrics", []).append(cells.metric(each["label"], sql))
+                    params.setdefault("metrics", []).append(table_cells.metric(each["label"], sql))
                 else:
-                    params.setdefault("groupby", []).append(cells.column(each["label"], sql))
+                    params.setdefault("groupby", []).append(table_cells.column(each["label"], sql))
             elif kind == "expression":
-                params.setdefault("metrics", []).append(cells.metric(each["label"], each["sql"]))
+                params.setdefault("metrics", []).append(table_cells.metric(each["label"], each["sql"]))
             else:
                 raise AssetError(
                     f"{name}: column kind {kind!r}; expected queue, figure, spans, country, link or expression"

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sojourn_ingest.printable import counted, markup, printable
-from sojourn_testbed.backend.interface import BackendError
+from sojourn_testbed.backend.backend import BackendError
 from sojourn_testbed.backend.netns import NetnsBackend
 from sojourn_testbed.backend.qemu import QemuBackend
 from sojourn_testbed.cells import Cell, blocks, cells

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sojourn_testbed.backend.interface import Backend
+from sojourn_testbed.backend.backend import Backend
 from sojourn_testbed.cells import Run, blocks
 from sojourn_testbed.ledger import Attempt, Ledger
 from sojourn_testbed.places import BINARY_LOG, TEXT_LOG

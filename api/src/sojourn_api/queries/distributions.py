@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from sojourn_api.catalogue import Column, identifier
-from sojourn_api.cells import Cells, histogram_list, histograms_in, list_values
 from sojourn_api.distribution_metrics import Metric
 from sojourn_api.formats import OutputColumn
+from sojourn_api.held_histograms import Cells, histogram_list, histograms_in, list_values
 from sojourn_api.problems import ProblemError
 from sojourn_api.queries.aggregation import STUDIES
 from sojourn_api.queries.distribution_points import described

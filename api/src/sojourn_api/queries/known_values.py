@@ -14,7 +14,7 @@ from sojourn_api.requests.value_words import MOST_VALUES
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
-    from sojourn_api.cells import Cells
+    from sojourn_api.held_histograms import Cells
 
 Studies = tuple[str, ...] | None
 Query = Callable[[str, list[Any]], pa.Table]

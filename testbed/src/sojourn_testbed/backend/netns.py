@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
-from sojourn_testbed.backend.interface import BackendError, Estimate, check_recorder
+from sojourn_testbed.backend.backend import BackendError, Estimate, check_recorder
 from sojourn_testbed.cells import Run
 from sojourn_testbed.places import CLIENT, CLIP_FILE, GUEST, ROUTER, SENDER, TEXT_LOG
 from sojourn_testbed.plan import Plan

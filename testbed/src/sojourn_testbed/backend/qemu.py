@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sojourn_testbed.backend.interface import BackendError, Estimate, check_recorder
+from sojourn_testbed.backend.backend import BackendError, Estimate, check_recorder
 from sojourn_testbed.backend.window import WINDOW_BYTES, Window
 from sojourn_testbed.cells import Run
 from sojourn_testbed.places import CLIP_FILE
