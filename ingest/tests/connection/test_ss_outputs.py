@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,16 @@ def test_what_ss_of_iproute2_6_1_0_printed_is_read(tmp_path: Path) -> None:
         ("bbr", 45, 31, 11, 265)
     ]
     assert polls(tables, "pacing_rate_bps", "delivery_rate_bps") == [(159_266_224_424, 8_456_258_064)]
+
+
+def test_polls_of_ss_without_one_line_a_socket_are_the_same(tmp_path: Path) -> None:
+    line = SOCKET.format(local="10.0.0.1:22", peer="10.0.0.2:4000", before="", rate="1Gbps")
+    polls_of = []
+    for text in (line, line.replace("ts sack", "\n\t ts sack") + "\n"):
+        path = tmp_path / "ss_raw.jsonl"
+        path.write_text(json.dumps({"ts_ns": 1_700_000_000 * 10**9, "ts_end_ns": 1_700_000_000 * 10**9, "raw": text}))
+        _, tables, reading = read(path)
+        assert reading.refused == {}
+        polls_of.append(tables["tcp_poll"])
+    assert polls_of[0] == polls_of[1]
+    assert polls_of[0][0]["srtt_us"] == 20_500

@@ -1,7 +1,7 @@
 """Polls of ``ss -tino`` as JSON Lines: tcp_poll, and connection over the polls of each socket.
 
 One object a poll: ``ts_ns`` and ``ts_end_ns`` (UTC epoch, before and after the call) and ``raw``, the
-unchanged text of ``ss -H -O -tino``, one line a socket.
+unchanged text of ``ss -H -O -tino``, one line a socket; without ``-O`` a socket may have more.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class SsPolls(ConnectionFormat):
 
     name = "ss_polls"
     without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
-    version = "ss-polls-8"
+    version = "ss-polls-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""
@@ -237,4 +237,11 @@ def _poll(line: bytes) -> Poll:
     start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), str(content["raw"])
     if not 0 <= start_ns <= LARGEST_NS or not 0 <= end_ns <= LARGEST_NS:
         raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
-    return Poll(start_ns, end_ns, text.splitlines())
+    lines: list[str] = []
+    for part in text.splitlines():
+        # Without -O, what TCP knows of a socket is on lines of its own.
+        if part[:1].isspace() and lines:
+            lines[-1] += part
+        elif part.strip():
+            lines.append(part)
+    return Poll(start_ns, end_ns, lines)
