@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from transforms.tests.planted_scores import put
 
-from sojourn_ingest.lake import FactWriter, Lake, Outcome, compaction
+from sojourn_ingest.lake import Lake, Outcome, compaction
 from sojourn_ingest.lake.compaction import (
     CompactionError,
     compact,
@@ -27,32 +27,7 @@ from sojourn_transforms.maintenance import run_compaction
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "ingest" / "tests"))
 from earlier_versions import written_otherwise
 
-PROVENANCE = ("source_hash", "decoder_version")
 DAY_NS = 86_400 * 10**9
-
-
-def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1", modified_ns: int = 1) -> None:
-    outcome = Outcome(
-        source_path=path, content_hash=content, decoder_version=version, size_bytes=1, modified_ns=modified_ns,
-        compression="none", format="test", status="ok", records_read=len(scores),
-    )  # fmt: skip
-    with FactWriter(lake.storage, content, version) as writer:
-        # Every declared column but the provenance, which the writer adds.
-        declared = [field for field in table("qoe_score").arrow_schema() if field.name not in PROVENANCE]
-        rows = [
-            dict.fromkeys(field.name for field in declared)
-            | {
-                "score_number": i,
-                "study_id": "s",
-                "scored": f"run/{path}{i}",
-                "run_id": f"{path}{i}",
-                "metric": "m",
-                "score": score,
-            }
-            for i, score in enumerate(scores)
-        ]
-        writer.write("qoe_score", pa.RecordBatch.from_pylist(rows, schema=pa.schema(declared)))
-        lake.commit(outcome, writer.finish())
 
 
 def scores(lake: Lake) -> list[float]:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from moto.server import ThreadedMotoServer
+from transforms.tests.planted_scores import TABLE, put
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.lake import FactWriter, Lake, Outcome, open_storage
+from sojourn_ingest.lake import Lake, open_storage
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-PROVENANCE = ("source_hash", "decoder_version")
-TABLE = "qoe_score"
 #: A nullable column that the decoder of version v0 did not write yet.
 ADDED_COLUMN = "end_ns"
 START_NS = 1_700_000_000 * 10**9
@@ -82,29 +80,6 @@ def bucket(session: SparkSession) -> str:
     name = f"b{uuid.uuid4().hex[:12]}"
     boto3.client("s3", region_name="us-east-1").create_bucket(Bucket=name)
     return f"s3a://{name}/lake"
-
-
-def put(lake: Lake, path: str, content: str, *scores: float, version: str = "v1") -> None:
-    outcome = Outcome(
-        source_path=path, content_hash=content, decoder_version=version, size_bytes=1, modified_ns=1,
-        compression="none", format="test", status="ok", records_read=len(scores),
-    )  # fmt: skip
-    with FactWriter(lake.storage, content, version) as writer:
-        declared = [field for field in table(TABLE).arrow_schema() if field.name not in PROVENANCE]
-        rows = [
-            dict.fromkeys(field.name for field in declared)
-            | {
-                "score_number": i,
-                "study_id": "s",
-                "scored": f"run/{path}{i}",
-                "run_id": f"{path}{i}",
-                "metric": "m",
-                "score": score,
-            }
-            for i, score in enumerate(scores)
-        ]
-        writer.write(TABLE, pa.RecordBatch.from_pylist(rows, schema=pa.schema(declared)))
-        lake.commit(outcome, writer.finish())
 
 
 def as_duckdb(lake: Lake, name: str) -> list[str]:

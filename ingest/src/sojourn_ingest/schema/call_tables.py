@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import FLOAT, INT16, INT32, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import FLOAT, INT16, INT32, INT64, INTERVAL_START_NS, PROVENANCE, STRING
 
 _FLOW = Column("flow_id", INT64, "flow of the same recording", nullable=False)
 _DIRECTION = Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev"))
@@ -167,13 +167,7 @@ RTP_INTERVAL = Table(
         _FLOW,
         _DIRECTION,
         Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
-        Column(
-            "interval_start_ns",
-            INT64,
-            "start of the interval, UTC epoch, a multiple of its length",
-            "ns",
-            nullable=False,
-        ),
+        INTERVAL_START_NS,
         Column(
             "interval_ms",
             INT32,

@@ -12,6 +12,7 @@ from sojourn_ingest.schema.shared_columns import (
     INT32,
     INT64,
     INTERVAL_MS,
+    INTERVAL_START_NS,
     PROVENANCE,
     STRING,
     endpoint_columns,
@@ -270,13 +271,7 @@ FLOW_INTERVAL = Table(
     (
         *PROVENANCE,
         *FLOW_DIRECTION,
-        Column(
-            "interval_start_ns",
-            INT64,
-            "start of the interval, UTC epoch, a multiple of its length",
-            "ns",
-            nullable=False,
-        ),
+        INTERVAL_START_NS,
         INTERVAL_MS,
         Column("packets", INT64, "packets in the interval", nullable=False),
         Column("bytes", INT64, "frame bytes in the interval, original length", "bytes", nullable=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sojourn_ingest.schema.column import Column, Table
 from sojourn_ingest.schema.shared_columns import (
     BOOL,
+    DESCRIBED,
     FLOAT,
     INT8,
     INT32,
@@ -137,18 +138,7 @@ CONNECTION_DATASET = Table(
     (
         *PROVENANCE,
         Column("dataset", STRING, "short name of the data set", nullable=False),
-        Column("title", STRING, "title", nullable=False, has_public_names=True),
-        Column(
-            "description",
-            STRING,
-            "what was measured, and what the data can and cannot say",
-            nullable=False,
-            has_public_names=True,
-        ),
-        Column("citation", STRING, "how to cite it", has_public_names=True),
-        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
-        Column("url", STRING, "where the data come from", has_public_names=True),
-        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+        *DESCRIBED,
     ),
 )
 

@@ -30,7 +30,27 @@ FLOW_DIRECTION = (
     Column("direction", STRING, "fwd (initiator to responder) or rev", nullable=False, codes=("fwd", "rev")),
 )
 
+#: Of a table with one row for each interval of a capture.
+INTERVAL_START_NS = Column(
+    "interval_start_ns", INT64, "start of the interval, UTC epoch, a multiple of its length", "ns", nullable=False
+)
 INTERVAL_MS = Column("interval_ms", INT32, "length of the interval", "ms", nullable=False)
+
+#: What a description says of its study or data set, after its name.
+DESCRIBED = (
+    Column("title", STRING, "title", nullable=False, has_public_names=True),
+    Column(
+        "description",
+        STRING,
+        "what was measured, and what the data can and cannot say",
+        nullable=False,
+        has_public_names=True,
+    ),
+    Column("citation", STRING, "how to cite it", has_public_names=True),
+    Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
+    Column("url", STRING, "where the data come from", has_public_names=True),
+    Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+)
 
 
 def endpoint_columns(prefix: str, who: str) -> tuple[Column, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import BOOL, DESCRIBED, FLOAT, INT32, INT64, PROVENANCE, STRING
 
 STUDY = Table(
     "study",
@@ -13,18 +13,7 @@ STUDY = Table(
     (
         *PROVENANCE,
         Column("study_id", STRING, "short name of the study", nullable=False),
-        Column("title", STRING, "title", nullable=False, has_public_names=True),
-        Column(
-            "description",
-            STRING,
-            "what was measured, and what the data can and cannot say",
-            nullable=False,
-            has_public_names=True,
-        ),
-        Column("citation", STRING, "how to cite it", has_public_names=True),
-        Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
-        Column("url", STRING, "where the data come from", has_public_names=True),
-        Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+        *DESCRIBED,
     ),
 )
 
