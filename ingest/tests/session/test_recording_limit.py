@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,9 +96,9 @@ def test_a_part_that_is_as_it_was_is_not_hashed_again(
         ingest(tmp_path, file)
     hashed: list[str] = []
 
-    def fingerprint(path: str) -> _native.Fingerprint:
+    def fingerprint(path: str, head_only: Sequence[bytes]) -> _native.Fingerprint:
         hashed.append(Path(path).name)
-        return _native.fingerprint(path)
+        return _native.fingerprint(path, head_only=head_only)
 
     monkeypatch.setattr(sources, "_native", SimpleNamespace(fingerprint=fingerprint, DecodeError=_native.DecodeError))
     ingest(tmp_path, files[2])
