@@ -32,9 +32,11 @@ bounded as (
         delays.rtt_samples,
         cast({{ bin_lower_us('delays.bin_index') }} + {{ bin_upper_us('delays.bin_index') }} - 1 as double) / 2000 as median_ms,
         cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 as lower_ms,
-        cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 as upper_ms
+        cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 as upper_ms,
+        certainties.widest_ms
     from delays
     inner join parts on delays.access_part_fingerprint = parts.access_part_fingerprint
+    cross join certainties
 ),
 
 final as (
@@ -54,7 +56,7 @@ final as (
         median_ms,
         lower_ms,
         upper_ms,
-        case when upper_ms - lower_ms <= greatest(lower_ms, certainties.widest_ms) then lower_ms end as certain_lower_ms,
+        case when upper_ms - lower_ms <= greatest(lower_ms, widest_ms) then lower_ms end as certain_lower_ms,
         -- Groups without an interval come last; what is no group of its own has no rank.
         case
             when group_name not in ('withheld', 'unknown', 'all')
@@ -72,7 +74,6 @@ final as (
         end as worst_rank,
         metric = 'rtt_increase' as is_upper_bound
     from bounded
-    cross join certainties
 )
 
 select * from final
