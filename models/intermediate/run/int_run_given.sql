@@ -1,3 +1,8 @@
+{#- What the lake does not have of a run as it is: the rest of the dimensions are columns of its table. -#}
+{%- set made_here = [
+    'queue_size_bdp', 'queue_limit_packets', 'queue_label', 'rival_application', 'start_order', 'opposite_link',
+    'exclusion_reason', 'run_flag', 'synthetic',
+] -%}
 with
 
 described_runs as (
@@ -122,13 +127,8 @@ final as (
     select
         runs.study_id,
         runs.run_id,
-        runs.workload,
-        runs.direction,
-        runs.bandwidth_bps,
-        runs.rtt_ms,
-        runs.aqm,
+        {{ selected_dimensions('run', 'runs', without=made_here) }},
         sized.queue_size_bdp,
-        runs.queue_size_bytes,
         sized.queue_limit_packets,
         case
             when queue_disciplines.label_shows_size and sized.queue_limit_packets is not null
@@ -137,19 +137,9 @@ final as (
                 then queue_disciplines.label || ' ' || {{ plain_text('round(sized.queue_size_bdp, 2)') }} || ' BDP'
             else coalesce(queue_disciplines.label, runs.aqm)
         end as queue_label,
-        runs.congestion_control,
-        runs.application,
         rivals.rival_application,
         coalesce(pairs.start_order, runs.start_order) as start_order,
-        runs.testbed,
-        runs.queue_scheme,
-        runs.congested_direction,
         opposite_links.link_label as opposite_link,
-        runs.participants,
-        runs.call_view,
-        runs.ecn,
-        runs.l4s,
-        runs.repetition,
         exclusions.exclusion_reason,
         studies.synthetic,
         runs.aqm_parameters,

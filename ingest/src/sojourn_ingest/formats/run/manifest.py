@@ -18,6 +18,8 @@ from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml
 
 SCHEMA = "testbed-manifest/1"
+#: Of what is read of a manifest: a field of the same name as a column of the lake's ``run`` is a fact, and raises it.
+VERSION = "run-manifest-11"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 

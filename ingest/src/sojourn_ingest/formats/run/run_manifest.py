@@ -24,11 +24,22 @@ from sojourn_ingest.formats.interface import (
     Source,
     recording_hash,
 )
-from sojourn_ingest.formats.run.manifest import MAX_BYTES, SCHEMA, SCHEMA_ENTRY, Manifest, flow_hints, load_manifest
+from sojourn_ingest.formats.run.manifest import (
+    MAX_BYTES,
+    SCHEMA,
+    SCHEMA_ENTRY,
+    VERSION,
+    Manifest,
+    flow_hints,
+    load_manifest,
+)
 from sojourn_ingest.formats.run.measurements import CAPTURES, MEASUREMENTS, SUFFIXES_OF_TOOLS, measured_file
 from sojourn_ingest.schema import table
 
 SUFFIXES = (".json", ".yaml", ".yml")
+
+#: Columns of a run that a manifest has under the same name.
+_SAME = tuple(column.name for column in table("run").columns if column.name in Manifest.model_fields)
 
 AQM_NAMES = {"bfifo": "tail-drop", "pfifo": "tail-drop", "pfifo_fast": "tail-drop"}
 
@@ -45,7 +56,7 @@ class RunManifest(DescribingFormat):
     holds_addresses = True
     gives_runs = True
     pair_format = CapturePair
-    version = "run-manifest-11"
+    version = VERSION
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content names the manifest's schema near its start."""
@@ -157,12 +168,8 @@ class RunManifest(DescribingFormat):
     @staticmethod
     def _run(manifest: Manifest) -> dict[str, Any]:
         queue = manifest.queue
-        return {
+        return {name: getattr(manifest, name) for name in _SAME} | {
             "start_order": manifest.order,
-            "workload": manifest.workload,
-            "direction": manifest.direction,
-            "bandwidth_bps": manifest.bandwidth_bps,
-            "rtt_ms": manifest.rtt_ms,
             "aqm": AQM_NAMES.get(queue.discipline, queue.discipline),
             "queue_discipline": queue.discipline,
             "queue_size_bytes": queue.size_bytes,
@@ -173,18 +180,9 @@ class RunManifest(DescribingFormat):
             else json.dumps(queue.aqm_parameters, sort_keys=True),
             "congestion_control": manifest.cc,
             "application": manifest.app,
-            "testbed": manifest.testbed,
             "queue_scheme": queue.scheme,
-            "congested_direction": manifest.congested_direction,
-            "participants": manifest.participants,
-            "call_view": manifest.call_view,
-            "ecn": manifest.ecn,
-            "l4s": manifest.l4s,
-            "repetition": manifest.repetition,
-            "bandwidth_programme": manifest.bandwidth_programme,
             "bottleneck_interface": queue.interface,
             "bottleneck_handle": queue.handle,
-            "session_id": manifest.session_id,
             "start_ns": None if manifest.t0 is None else _ns(manifest.t0.epoch_s),
             "window_start_ns": None if manifest.window is None else _ns(manifest.window.start_epoch_s),
             "window_end_ns": None if manifest.window is None else _ns(manifest.window.end_epoch_s),
