@@ -386,6 +386,40 @@ OUTPUTS: dict[str, dict[str, str]] = {
         ),
     },
 }
+S = 1_700_000_000
+OUTPUTS |= {
+    "a measurement of RIPE Atlas": {
+        "Atlas, ping": json.dumps(
+            [{"msm_id": 1001, "prb_id": 1, "timestamp": S, "type": "ping", "result": [{"rtt": 9}]}]
+        ),
+        "Atlas, lines": json.dumps({"fw": 5080, "msm_id": 5001, "prb_id": 1, "type": "traceroute", "result": []})
+        + "\n",
+    },
+    "scamper's output": {
+        "sc_warts2json, ping": json.dumps({"type": "ping", "version": "0.4", "ping_sent": 4, "responses": []}) + "\n",
+        "sc_warts2json, trace": json.dumps({"type": "trace", "stop_reason": "COMPLETED", "hops": []}) + "\n",
+        "sc_warts2json, cycle": json.dumps({"type": "cycle-start", "list_name": "default", "id": 1}) + "\n",
+    },
+    "a result of perfSONAR": {
+        "pscheduler, latency": json.dumps({"succeeded": True, "packets-sent": 9, "histogram-latency": {"9.8": 9}}),
+        "pscheduler, throughput": json.dumps({"succeeded": True, "summary": {}, "intervals": []}),
+        "esmond": json.dumps([{"ts": S, "val": {"9.8": 50}}]),
+    },
+    "a score of ITU-T P.1203": {
+        "itu-p1203, scores": json.dumps({"O23": 4.1, "O34": [4.2], "O35": 4.15, "O46": 4.05, "streamId": 1}),
+        "itu-p1203, input": json.dumps({"I11": {"segments": []}, "I13": {"segments": []}, "IGen": {}}),
+    },
+    "a row of M-Lab's tables": {
+        "BigQuery, JSON": json.dumps({"id": "x", "date": "2023-11-14", "a": {"MinRTT": 9.1}, "client": {}}) + "\n",
+    },
+    "a table of M-Lab": {"BigQuery, CSV": "id,date,a.TestTime,a.MinRTT\nx,2023-11-14,2023-11-14 22:13:20 UTC,9.1\n"},
+    "GStreamer's statistics": {
+        "rtpbin": "session 0: application/x-rtp-source-stats, ssrc=(uint)123, jitter=(uint)45;\n",
+    },
+    "ePPing's text": {
+        "ePPing, ppviz": f"{S}.123456789 0.0205 0.019 192.0.2.1:443+10.0.0.1:50000\n",
+    },
+}
 #: Outputs of which there is one form.
 NOT_READ = {
     "a list of results of iperf3; ": json.dumps([iperf3(), iperf3()]),

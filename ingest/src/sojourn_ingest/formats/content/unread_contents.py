@@ -18,6 +18,8 @@ CONTENTS: tuple[tuple[bytes, str], ...] = (
     (b"XCP\0", f"a capture of NetXray or Windows Sniffer; {_CONVERT}"),
     (b"TRSNIFF data    \x1a", f"a capture of Sniffer; {_CONVERT}"),
     (b"btsnoop\0", "a log of Bluetooth (btsnoop), which has no IP packets"),
+    (b"\x12\x05\0", "a warts file of scamper, which is not read; record ping -D HOST"),
+    (b"RRD\0", "an RRD file, such as SmokePing's, which has means alone; record fping -D -c 100"),
     (b"SQLite format 3\0", "an SQLite database; write its tables as CSV"),
     (b"%PDF-", "a PDF; give the file that it was made from"),
 )

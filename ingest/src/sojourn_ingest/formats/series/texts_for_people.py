@@ -129,6 +129,11 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"\A(?:\d+ args? remaining, starting with|Ostermann's tcptrace)", f"tcptrace's text; {_CAPTURE}"),
         (rb"\AFile name: +\S.*\nFile type: ", f"capinfos' text; {_CAPTURE}"),
         (rb"\A#separator \\x", f"Zeek's log; {_CAPTURE}"),
+        (
+            rb"^.{0,200}application/x-rtp-(?:source|session)-stats",
+            "GStreamer's statistics; record tcpdump -w FILE.pcap",
+        ),
+        (rb"\A\d{10}\.\d{9} [\d.]+ [\d.]+ \S+:\d+\+\S+:\d+$", "ePPing's text; run it with --format json"),
         # Speed tests.
         (rb"\A\s*Speedtest by Ookla", "text of Ookla's client; run it with --format=json"),
         (
@@ -147,6 +152,10 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (
             rb"\A(?:download|upload)(?: in progress with |: complete)",
             "ndt7-client's text; run it with -quiet -format=json",
+        ),
+        (
+            rb"\A\"?id\"?,\"?date\"?,\"?a[._]\w",
+            "a table of M-Lab, which is not read; give the results of NDT in its archive",
         ),
         (rb"\A\s*={2,} ?SUMMARY", "networkQuality's text; run it with -c"),
         # Video.
@@ -183,7 +192,23 @@ DOCUMENTS: tuple[tuple[frozenset[str], str], ...] = (
         "cfspeedtest's result, which is not read; run Ookla's client",
     ),
     (frozenset(("Key", "Value")), "ndt7-client's progress; run it with -quiet -format=json"),
-    (frozenset(("a", "raw")), "a row of M-Lab's tables, which are not read; give the results of NDT in its archive"),
+    (frozenset(("msm_id", "prb_id")), f"a measurement of RIPE Atlas, which is not read; {_PING}"),
+    *(
+        (frozenset(keys), f"scamper's output, which is not read; {_PING}")
+        for keys in (("ping_sent", "responses"), ("stop_reason", "hops"), ("type", "list_name"))
+    ),
+    *(
+        (frozenset(keys), "a result of perfSONAR, which is not read; run irtt, or iperf3 with -J")
+        for keys in (("packets-sent", "histogram-latency"), ("succeeded", "summary", "intervals"), ("ts", "val"))
+    ),
+    *(
+        (frozenset(keys), "a score of ITU-T P.1203, which is not read; give scores as a table with a study description")
+        for keys in (("O23", "O46"), ("I11", "I13"))
+    ),
+    (
+        frozenset(("a", "date", "id")),
+        "a row of M-Lab's tables, which are not read; give the results of NDT in its archive",
+    ),
     (
         frozenset(("UUID", "Server", "Client")),
         "an annotation file of M-Lab, which has no measurements; ingest the NDT results of the same day",
