@@ -82,15 +82,26 @@ def test_a_little_table_of_several_files_is_copied_once_for_its_content(
     assert rows() == ("BASE TABLE", ["c1", "c2"])
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("delete from lake.qoe_score where run_id = 'c1'")
-    # The same content is not read again; another is.
+    # The same content is not read again, and of another only the files that came since.
     register(warehouse, lake)
     assert rows() == ("BASE TABLE", ["c2"])
     put_score(lake, "/c", "c3")
     register(warehouse, lake)
-    assert rows() == ("BASE TABLE", ["c1", "c2", "c3"])
+    assert rows() == ("BASE TABLE", ["c2", "c3"])
+    # What lost a file, or has other columns than those declared, is copied anew.
+    put_score(lake, "/c", "c4")
+    register(warehouse, lake)
+    assert rows() == ("BASE TABLE", ["c1", "c2", "c4"])
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute("alter table lake.qoe_score drop column score")
+        connection.execute(f"update {COPIES} set columns = 'as an older version declared them'")
+    register(warehouse, lake)
+    assert rows() == ("BASE TABLE", ["c1", "c2", "c4"])
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        assert connection.execute("select distinct score from lake.qoe_score").fetchall() == [(1.0,)]
     # Much data is read where it is.
     monkeypatch.setattr("sojourn_transforms.warehouse.LITTLE_BYTES", 1)
     register(warehouse, lake)
-    assert rows() == ("VIEW", ["c1", "c2", "c3"])
+    assert rows() == ("VIEW", ["c1", "c2", "c4"])
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         assert connection.execute(f"select name from {COPIES}").fetchall() == []

@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 
 from sojourn_ingest.lake import Lake
-from sojourn_ingest.lake.live_rows_sql import live_rows_sql
+from sojourn_ingest.lake.live_rows_sql import live_rows_sql, rows_sql
 from sojourn_ingest.schema import TABLES, Table
 from sojourn_transforms.mart_files import Parts
 
 LAKE_SCHEMA = "lake"
-COPIES = "runner.copied"
+COPIES = "runner.lake_copy"
 #: Parquet of at most so many bytes is little: a DuckDB table of some 100 MB.
 LITTLE_BYTES = 16 * 2**20
 
@@ -29,26 +29,46 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
     """Make every lake table readable in the warehouse: a view over the files that are live now, or a copy.
 
     Little data in several files is copied, once for each of its ``contents``: many models read it, and to open a file
-    takes longer than to read a few rows.
+    takes longer than to read a few rows. Of files that came since, only these are read.
     """
     connection.execute(f"create schema if not exists {LAKE_SCHEMA}; create schema if not exists runner")
-    connection.execute(f"create table if not exists {COPIES} (name varchar, content varchar)")
-    copied = dict(connection.execute(f"select name, content from {COPIES}").fetchall())
-    files, sizes = _files_and_bytes(lake)
+    connection.execute(
+        f"create table if not exists {COPIES} (name varchar, content varchar, columns varchar, files varchar[])"
+    )
+    copies = {name: row for name, *row in connection.execute(f"from {COPIES}").fetchall()}
+    kinds = dict(
+        connection.execute(
+            "select table_name, table_type from information_schema.tables"
+            f" where table_catalog = current_database() and table_schema = '{LAKE_SCHEMA}'"
+        ).fetchall()
+    )
+    counts, sizes = _files_and_bytes(lake)
     for table in TABLES.values():
-        is_copy = files[table.name] > 1 and sizes[table.name] <= LITTLE_BYTES
-        if is_copy and copied.get(table.name) == contents[table.name]:
+        relation = f'{LAKE_SCHEMA}."{table.name}"'
+        is_copy = counts[table.name] > 1 and sizes[table.name] <= LITTLE_BYTES
+        columns = " ".join(f"{column.name}:{column.type}" for column in table.columns)
+        content, columns_before, files_before = copies.get(table.name, ("", "", []))
+        if is_copy and (content, columns_before) == (contents[table.name], columns):
             continue
+        # Which rows of a shared file were hidden is not kept: such a copy is always made anew.
+        files = [] if lake.hidden(table.name) else lake.objects(table.name)
+        continues = columns_before == columns and bool(files_before) and set(files_before) <= set(files)
         connection.execute("begin")
         connection.execute(f"delete from {COPIES} where name = ?", [table.name])
-        if table.name in copied:
-            connection.execute(f'drop table {LAKE_SCHEMA}."{table.name}"')
-        if is_copy:
-            connection.execute(f'drop view if exists {LAKE_SCHEMA}."{table.name}"')
-            connection.execute(f'create table {LAKE_SCHEMA}."{table.name}" as {live_rows_sql(table, lake)}')
-            connection.execute(f"insert into {COPIES} values (?, ?)", [table.name, contents[table.name]])
+        if is_copy and continues:
+            # No file is written again under its name.
+            added = [lake.storage.local(name) for name in files if name not in set(files_before)]
+            connection.execute(f"insert into {relation} by name {rows_sql(table, added, {})}")
         else:
-            connection.execute(lake_view_sql(table, lake))
+            if table.name in kinds:
+                connection.execute(f"drop {'view' if kinds[table.name] == 'VIEW' else 'table'} {relation}")
+            connection.execute(
+                f"create table {relation} as {live_rows_sql(table, lake)}" if is_copy else lake_view_sql(table, lake)
+            )
+        if is_copy:
+            connection.execute(
+                f"insert into {COPIES} values (?, ?, ?, ?)", [table.name, contents[table.name], columns, files]
+            )
         connection.execute("commit")
 
 
