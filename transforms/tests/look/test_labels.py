@@ -48,7 +48,7 @@ def flent_file(path: Path) -> Path:
         "version": 4,
         "metadata": metadata,
         "raw_values": raw,
-        "results": dict.fromkeys(raw, []),
+        "results": {name: [] for name in raw},
         "x_values": [],
     }
     path.write_text(json.dumps(document))
