@@ -76,7 +76,7 @@ class World:
             case "compact":
                 lake = self.paths.open_lake()
                 with lake.writing():
-                    compact(lake, plan_compaction(lake), lambda _: None)
+                    compact(lake, plan_compaction(lake))
         self._ingest()
 
     def _files(self, folder: Path) -> list[Path]:

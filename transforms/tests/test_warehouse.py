@@ -1,5 +1,6 @@
 """Every lake table is readable in the warehouse, also where the lake holds nothing of it: a view, or a copy."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -8,14 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.lake import FactWriter, Lake, Outcome
+from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.live_rows_sql import DUCKDB_TYPES
 from sojourn_ingest.schema import TABLES, table
 from sojourn_transforms.running.runner import lake_contents_of
 from sojourn_transforms.warehouse import COPIES, open_warehouse, register_lake
 
 
-def put_score(lake: Lake, path: str, content: str) -> None:
-    outcome = Outcome(path, content, "v", 1, 1, "none", "test", "ok")
+def put_score(lake: Lake, path: str, content: str, modified_ns: int = 1) -> None:
+    outcome = Outcome(path, content, "v", 1, modified_ns, "none", "test", "ok")
     row = {"score_number": 0, "study_id": "s", "scored": content, "run_id": content, "metric": "brisque", "score": 1.0}
     columns = [c for c in table("qoe_score").arrow_schema() if c.name not in ("source_hash", "decoder_version")]
     batch = pa.RecordBatch.from_pylist([row], schema=pa.schema(columns))
@@ -105,3 +107,31 @@ def test_a_little_table_of_several_files_is_copied_once_for_its_content(
     assert rows() == ("VIEW", ["c1", "c2", "c4"])
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         assert connection.execute(f"select name from {COPIES}").fetchall() == []
+
+
+def test_a_copy_is_of_its_own_lake_and_of_no_row_that_is_hidden(tmp_path: Path) -> None:
+    # Another lake in the same place has an outcome under the same name, which says another thing.
+    warehouse = tmp_path / "w.duckdb"
+
+    def rows(sql: str) -> list[tuple[object, ...]]:
+        with duckdb.connect(str(warehouse), read_only=True) as connection:
+            return connection.execute(sql).fetchall()
+
+    for modified_ns, sources in ((1, "ab"), (2, "abc")):
+        shutil.rmtree(tmp_path / "lake", ignore_errors=True)
+        lake = Lake(tmp_path / "lake")
+        for source in sources:
+            put_score(lake, f"/{source}", source, modified_ns=modified_ns)
+        register(warehouse, lake)
+        assert rows("select source_path, modified_ns from lake.ingest_outcome order by all") == [
+            (f"/{source}", modified_ns) for source in sources
+        ]
+    # Compacted, and with a source replaced afterwards, whose row is in a shared file.
+    with lake.writing():
+        compact(lake, plan_compaction(lake))
+    register(warehouse, lake)
+    put_score(lake, "/b", "b2")
+    register(warehouse, lake)
+    put_score(lake, "/d", "d")
+    register(warehouse, lake)
+    assert rows("select run_id from lake.qoe_score order by all") == [("a",), ("b2",), ("c",), ("d",)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
-from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake import DataFile, Lake
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql, rows_sql
 from sojourn_ingest.schema import TABLES, Table
 from sojourn_transforms.mart_files import Parts
@@ -42,22 +42,22 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
             f" where table_catalog = current_database() and table_schema = '{LAKE_SCHEMA}'"
         ).fetchall()
     )
-    counts, sizes = _files_and_bytes(lake)
+    stored = _stored_files(lake)
     for table in TABLES.values():
         relation = f'{LAKE_SCHEMA}."{table.name}"'
-        is_copy = counts[table.name] > 1 and sizes[table.name] <= LITTLE_BYTES
+        files = stored[table.name]
+        is_copy = len(files) > 1 and sum(file.size_bytes for file in files.values()) <= LITTLE_BYTES
         columns = " ".join(f"{column.name}:{column.type}" for column in table.columns)
         content, columns_before, files_before = copies.get(table.name, ("", "", []))
         if is_copy and (content, columns_before) == (contents[table.name], columns):
             continue
         # Which rows of a shared file were hidden is not kept: such a copy is always made anew.
-        files = [] if lake.hidden(table.name) else lake.objects(table.name)
-        continues = columns_before == columns and bool(files_before) and set(files_before) <= set(files)
+        names = {} if lake.hidden(table.name) else {f"{path} {files[path].sha256}": path for path in sorted(files)}
+        continues = columns_before == columns and bool(files_before) and set(files_before) <= set(names)
         connection.execute("begin")
         connection.execute(f"delete from {COPIES} where name = ?", [table.name])
         if is_copy and continues:
-            # No file is written again under its name.
-            added = [lake.storage.local(name) for name in files if name not in set(files_before)]
+            added = [lake.storage.local(path) for name, path in names.items() if name not in set(files_before)]
             connection.execute(f"insert into {relation} by name {rows_sql(table, added, {})}")
         else:
             if table.name in kinds:
@@ -67,7 +67,7 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
             )
         if is_copy:
             connection.execute(
-                f"insert into {COPIES} values (?, ?, ?, ?)", [table.name, contents[table.name], columns, files]
+                f"insert into {COPIES} values (?, ?, ?, ?)", [table.name, contents[table.name], columns, list(names)]
             )
         connection.execute("commit")
 
@@ -79,14 +79,15 @@ def view_lake(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
         connection.execute(lake_view_sql(table, lake))
 
 
-def _files_and_bytes(lake: Lake) -> tuple[Counter[str], Counter[str]]:
-    files: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
+def _stored_files(lake: Lake) -> defaultdict[str, dict[str, DataFile]]:
+    """Return, by table, the live files where they are now, by path: of one source, or shared by many."""
+    shared = {each.file.path: each.file for pack in lake.packs() for each in pack.shared}
+    stored: defaultdict[str, dict[str, DataFile]] = defaultdict(dict)
     for commit in lake.live():
         for file in commit.files:
-            files[file.table] += 1
-            sizes[file.table] += file.size_bytes
-    return files, sizes
+            path = lake.place_of(file)
+            stored[file.table][path] = shared.get(path, file)
+    return stored
 
 
 @contextmanager
