@@ -17,3 +17,8 @@ class InputError(Exception):
         super().__init__(self.message)
         self.reason = reason
         self.offset = offset
+
+
+def changed_while_read() -> InputError:
+    """Return the error of a file that was not the same from its first byte read to its last."""
+    return InputError("changed_while_read", "the file changed while it was read; ingest it again when it is complete")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from captures import udp_frame, write_pcap
 from sojourn_ingest import named_points
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.capture.capture import Capture
+from sojourn_ingest.formats.interface import Source
 from sojourn_ingest.lake import Commit, Lake
 from sojourn_ingest.lake import writer as lake_writer
-from sojourn_ingest.session import IngestSession, files_below
+from sojourn_ingest.session import IngestSession, files_below, state
 
 
 def ingest(root: Path, folder: Path) -> dict[str, Commit]:
@@ -23,6 +25,10 @@ def ingest(root: Path, folder: Path) -> dict[str, Commit]:
     with lake.writing():
         attempts = IngestSession(lake, Pseudonymiser(b"key")).run(files_below([folder]), lambda _: None)
     return {attempt.path.name: attempt.commit for attempt in attempts}
+
+
+def sources_of(lake: Lake) -> set[str]:
+    return {text for file in lake.files("flow") for text in pq.read_table(file).column("source_hash").to_pylist()}
 
 
 def grow(path: Path) -> None:
@@ -36,39 +42,50 @@ def replace(path: Path) -> None:
     other.replace(path)
 
 
+def replace_by_archive(path: Path) -> None:
+    other = path.with_name("other")
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.write(path, "a.pcap")
+    other.replace(path)
+
+
 def shrink(path: Path) -> None:
     os.truncate(path, 30)
 
 
-@pytest.mark.parametrize("change", [grow, replace, shrink])
+@pytest.mark.parametrize("hashed_first_bytes", [0, state.HASHED_FIRST_BYTES])
+@pytest.mark.parametrize("change", [grow, replace, replace_by_archive, shrink])
 def test_a_file_that_changes_while_it_is_read_gives_no_facts_of_a_content_that_was_never_hashed(
-    change: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[Path], None], hashed_first_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "inputs"
     folder.mkdir()
     path = write_pcap(folder / "a.pcap", [udp_frame(b"x")] * 3)
+    write_pcap(folder / "b.pcap", [udp_frame(b"of another size")])
     read = Capture.read
 
-    def read_after_a_change(self: Capture, *arguments: object) -> object:
-        if not changed:
+    def read_after_a_change(self: Capture, source: Source, *arguments: object) -> object:
+        if source.path == path and not changed:
             changed.append(True)
             change(path)
-        return read(self, *arguments)  # type: ignore[arg-type]
+        return read(self, source, *arguments)  # type: ignore[arg-type]
 
     changed: list[bool] = []
+    monkeypatch.setattr(state, "HASHED_FIRST_BYTES", hashed_first_bytes)
     monkeypatch.setattr(Capture, "read", read_after_a_change)
-    outcome = ingest(tmp_path / "lake", folder)["a.pcap"]
+    outcomes = ingest(tmp_path / "lake", folder)
+    outcome, other = outcomes["a.pcap"], outcomes["b.pcap"]
     assert outcome.status == "rejected"
     assert outcome.reason == ("truncated" if change is shrink else "changed_while_read")
+    assert other.status == "ok"
     lake = Lake(tmp_path / "lake")
-    assert lake.files("flow") == []
+    assert sources_of(lake) == {other.content_hash}
     assert lake.leftovers() == []
     # As it stands now it is read.
     again = ingest(tmp_path / "lake", folder)["a.pcap"]
     assert again.status == ("partial" if change is shrink else "ok") or again.reason is not None
     if change is not shrink:
-        (file,) = Lake(tmp_path / "lake").files("flow")
-        assert pq.read_table(file).column("source_hash").unique().to_pylist() == [again.content_hash]
+        assert sources_of(Lake(tmp_path / "lake")) == {other.content_hash, again.content_hash}
 
 
 def test_a_folder_far_below_is_read(tmp_path: Path) -> None:

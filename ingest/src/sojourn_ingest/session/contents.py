@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
+from sojourn_ingest.input_error import changed_while_read
 from sojourn_ingest.lake import Commit, DataFile
 from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.attempt import Attempt
@@ -116,8 +117,7 @@ class ContentAttempts:
             changed = False
         if changed:
             self._delete(files)
-            text = "the file changed while it was read; ingest it again when it is complete"
-            raise InputError("changed_while_read", text)
+            raise changed_while_read()
 
     def _holder(
         self, draft: Draft, chosen: Format, compatible: tuple[str, ...], superseded: dict[str, Commit]

@@ -28,6 +28,7 @@ from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.content.archive_magic import is_archive
 from sojourn_ingest.formats.content.native_decoder import NativeDecoder, facts, input_error, read_summary
 from sojourn_ingest.formats.interface import Context, Facts, InputError, JoinedFormat, Reading, Recording, Source
+from sojourn_ingest.input_error import changed_while_read
 from sojourn_ingest.remote import local_file
 
 PCAP_MAGICS = frozenset(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "34cdb2a1"))
@@ -178,6 +179,9 @@ class Capture(JoinedFormat):
                 reading.content_hash = decoder.content_hash()
             except _native.DecodeError as error:
                 raise input_error(error) from error
+            if source.to_hash and reading.content_hash is None:
+                # It was a capture when its head was read, and an archive when it was decoded.
+                raise changed_while_read()
         if reading.records_read == 0 and reading.fault is not None:
             # A capture without a decodable packet is rejected; its packets are counted there by reason.
             raise reading.fault
