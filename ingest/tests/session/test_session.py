@@ -14,6 +14,7 @@ import pytest
 from captures import udp_frame, write_pcap
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats import registry
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner, files_below
@@ -274,6 +275,18 @@ def test_what_was_rejected_is_tried_again_once_it_is_described(tmp_path: Path, i
     )
     ingest(tmp_path, inputs)
     assert [row["run_id"] for row in rows(tmp_path, "qoe_score")] == ["a"]
+
+
+def test_what_is_still_rejected_has_the_reason_as_it_is_put_now(
+    tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (inputs / "notes.txt").write_text("hello\n")
+    monkeypatch.setattr(registry, "UNKNOWN_TEXT", "as an earlier release put it")
+    assert ingest(tmp_path, inputs)["notes.txt"].commit.message == "as an earlier release put it"
+    monkeypatch.undo()
+    dispositions = [ingest(tmp_path, inputs)["notes.txt"].disposition for _ in range(2)]
+    assert dispositions == ["new", "unchanged"]
+    assert [row["message"] for row in rows(tmp_path, "ingest_outcome")] == [registry.UNKNOWN_TEXT]
 
 
 def test_a_reader_that_failed_once_is_tried_again(

@@ -24,6 +24,7 @@ from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.formats.registry import UNKNOWN_TEXT
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
@@ -319,11 +320,7 @@ def _disposition(attempt: Attempt) -> str:
 
 def _print_messages(console: Console, attempts: list[Attempt]) -> None:
     imperfect = [attempt for attempt in attempts if attempt.commit.status != "ok"]
-    unknown = [
-        a
-        for a in imperfect
-        if a.commit.reason == "unrecognised_format" and a.commit.message == "text of no known format"
-    ]
+    unknown = [a for a in imperfect if a.commit.reason == "unrecognised_format" and a.commit.message == UNKNOWN_TEXT]
     spoken = [attempt for attempt in imperfect if attempt not in unknown]
     for attempt in spoken[:MESSAGES_SHOWN]:
         commit = attempt.commit
@@ -340,6 +337,4 @@ def _print_messages(console: Console, attempts: list[Attempt]) -> None:
         names = Counter(attempt.path.name for attempt in unknown)
         shown = ", ".join(markup(name) for name, _ in names.most_common(6))
         more = ", …" if len(names) > 6 else ""
-        console.print(
-            f"skipped, text of no known format: {counted(len(unknown), 'file')} ({shown}{more})", highlight=False
-        )
+        console.print(f"skipped, {UNKNOWN_TEXT}: {counted(len(unknown), 'file')} ({shown}{more})", highlight=False)

@@ -62,6 +62,8 @@ from sojourn_ingest.formats.study.study_description import StudyDescriptionFile
 from sojourn_ingest.formats.study.study_table import KnownStudy, bundled_studies, header_hint, tables_of
 
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
+#: Why a text is refused of which nothing more can be said.
+UNKNOWN_TEXT = "text of no known format"
 
 
 def is_description(path: Path) -> bool:
@@ -214,7 +216,7 @@ class Registry:
             if len(missing) < len(table.mapping.columns_used) - 1:
                 lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"
                 return f"a table like {table.name}, but it {lacks}; adapt its description"
-        return "text of no known format"
+        return UNKNOWN_TEXT
 
 
 def _looks_like_text(head: bytes) -> bool:

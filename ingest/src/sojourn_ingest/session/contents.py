@@ -146,7 +146,7 @@ class ContentAttempts:
             if (
                 commit.content_hash == outcome.content_hash
                 and commit.decoder_version == outcome.decoder_version
-                and commit.reason == outcome.reason
+                and (commit.reason, commit.message) == (outcome.reason, outcome.message)
             ):
                 return Attempt(draft.path, commit, "unchanged")
         superseded = self._state.superseded_recording(draft)
