@@ -236,6 +236,19 @@ def test_a_capture_that_is_only_newer_is_hashed_and_not_decoded(
     assert decoded == []
 
 
+def test_a_capture_that_is_compressed_anew_is_hashed_and_not_decoded(
+    tmp_path: Path, folder: Path, decoded: list[Source]
+) -> None:
+    plain = capture(tmp_path)
+    (folder / "a.pcap.gz").write_bytes(gzip.compress(plain, 0))
+    stored_bytes = ingest(tmp_path, folder)["a.pcap.gz"].commit.size_bytes
+    (folder / "a.pcap.gz").write_bytes(gzip.compress(plain, 9))
+    assert (folder / "a.pcap.gz").stat().st_size < stored_bytes
+    for _ in range(2):
+        assert ingest(tmp_path, folder)["a.pcap.gz"].disposition == "unchanged"
+    assert [source.to_hash for source in decoded] == [True]
+
+
 def test_a_capture_that_grows_while_it_is_decoded_is_rejected_and_leaves_nothing(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
 from sojourn_ingest.remote import is_remote
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import Plan
+from sojourn_ingest.session.recorded import recorded_at
 from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.sources import KnownHashes
 from sojourn_ingest.session.versions import Versions
@@ -52,9 +53,15 @@ class IngestState:
         """Return the first bytes of contents that are hashed as they are decoded, if a file may be such.
 
         Of a file that may be a copy it is better to know so before: one of a size that another has here or in the lake.
-        An object is hashed when its copy is made.
+        So it is of a path that is in the lake: it may have been compressed anew. An object is hashed when its copy is
+        made.
         """
-        is_first = draft.size_bytes < HASHED_FIRST_BYTES or draft.size_bytes in self._sizes or is_remote(draft.path)
+        is_first = (
+            draft.size_bytes < HASHED_FIRST_BYTES
+            or draft.size_bytes in self._sizes
+            or is_remote(draft.path)
+            or bool(recorded_at(self.lake, draft.path))
+        )
         return frozenset() if is_first else frozenset().union(*(one.hashed_magics for one in self.registry.formats))
 
     def hints_for(self, path: Path) -> FlowHints:
