@@ -38,7 +38,7 @@ FAULTS = {
 
 #: Points right before a write, rename, link, conditional put or removal, and what is about to happen.
 WRITES = {
-    "facts.writing": "rows of one source go into a file that no commit names",
+    "facts.writing": "rows of one source, or the hash of it, go into a file that no commit names",
     "data.flushing": "a file of facts, which no commit names yet, is brought to the disk or uploaded",
     "object.writing": "a commit, pack or hold is brought to the disk under a name that nobody reads",
     "object.creating": "a commit, pack or hold appears, by a link, a rename or a conditional put",

@@ -112,3 +112,25 @@ def test_a_full_disk_in_the_middle_of_a_source_is_not_taken_for_a_fault_of_its_r
     assert lake.leftovers() == []
     monkeypatch.undo()
     assert ingest(tmp_path / "lake", folder)["a.pcap"].status == "ok"
+
+
+@pytest.mark.parametrize("fault", ["eio", "enospc"])
+def test_an_error_of_the_disk_as_the_hash_is_written_ends_the_ingest_and_leaves_nothing(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    write_pcap(folder / "a.pcap", [udp_frame(b"x")] * 3)
+    monkeypatch.setattr(state, "HASHED_FIRST_BYTES", 0)
+    whole = ingest(tmp_path / "whole", folder)["a.pcap"]
+    tables = sum(file.table != "ingest_outcome" for file in whole.files)
+    # Rows of all tables are written, then the hash into the file of each.
+    for number in range(tables + 1, 2 * tables + 1):
+        at = named_points.point_of({named_points.FAULT: f"{fault}@facts.writing:{number}"})
+        monkeypatch.setattr(named_points, "reach", at)
+        with pytest.raises(OSError, match=r"No space left|Input/output error"):
+            ingest(tmp_path / "lake", folder)
+        assert (Lake(tmp_path / "lake").live(), Lake(tmp_path / "lake").leftovers()) == ([], [])
+    # The fault happened once, and is past.
+    assert ingest(tmp_path / "lake", folder)["a.pcap"].status == "ok"
+    assert sources_of(Lake(tmp_path / "lake")) == {whole.content_hash}

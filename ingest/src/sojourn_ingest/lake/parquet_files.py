@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+PIECE_BYTES = 2**20
 
 
 def give_up(writer: pq.ParquetWriter) -> None:
@@ -30,15 +31,28 @@ def put_in_place_of(path: Path, provisional: str, text: str) -> None:
     ------
     ValueError
         If the lengths differ.
+    OSError
+        If the file cannot be read or written to.
     """
     old, new = provisional.encode(), text.encode()
     if len(old) != len(new):
         raise ValueError(f"{text} is not as long as the text whose place it takes")
-    with path.open("r+b") as handle, mmap.mmap(handle.fileno(), 0) as content:
-        place = content.find(old)
-        while place >= 0:
-            content[place : place + len(new)] = new
-            place = content.find(old, place + len(new))
+    # Not in a shared mapping: not every file system has them, and a full disk would kill the process.
+    with path.open("r+b") as handle:
+        start = 0
+        while len(piece := _read_at(handle, start)) >= len(old):
+            place = piece.find(old)
+            while place >= 0:
+                handle.seek(start + place)
+                handle.write(new)
+                place = piece.find(old, place + len(old))
+            # The text may begin in one piece and end in the next.
+            start += len(piece) - len(old) + 1
+
+
+def _read_at(handle: BinaryIO, place: int) -> bytes:
+    handle.seek(place)
+    return handle.read(PIECE_BYTES)
 
 
 @contextmanager

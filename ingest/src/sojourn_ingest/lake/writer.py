@@ -277,6 +277,7 @@ class FactWriter:
             raise ValueError("the hash of the source is not known")
         provisional, self._source_hash = self._source_hash, source_hash
         for table_name, file in self._files.items():
+            named_points.reach("facts.writing", file.path)
             put_in_place_of(file.path, provisional, source_hash)
             name = self._name_of(table_name)
             file.name, file.path = name, file.path.rename(self._storage.draft(name))
