@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,30 @@ def test_polls_of_ss_without_one_line_a_socket_are_the_same(tmp_path: Path) -> N
         polls_of.append(tables["tcp_poll"])
     assert polls_of[0] == polls_of[1]
     assert polls_of[0][0]["srtt_us"] == 20_500
+
+
+@pytest.mark.parametrize("sockets", [15, 16, 17])
+def test_any_number_of_sockets_without_tcp_details_is_no_measurement(
+    sockets: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Sixteen are given before the end, and leave nothing to wait for it.
+    monkeypatch.setattr("sojourn_ingest.formats.connection.ss_polls.BATCH_ROWS", 16)
+    path = tmp_path / "ss.txt"
+    path.write_text("1700000000.1\n" + "TIME-WAIT 0 0 10.0.0.1:22 10.0.0.2:4001\n" * sockets)
+    with pytest.raises(InputError, match="while connections are established") as caught:
+        read(path)
+    assert caught.value.reason == "no_measurement"
+
+
+def test_a_socket_of_very_many_lines_takes_time_in_proportion_to_them(tmp_path: Path) -> None:
+    socket = SOCKET.format(local="10.0.0.1:22", peer="10.0.0.2:4000", before="", rate="1Gbps")
+    socket += "\n" + f" {'x' * 200}\n" * 20_000
+    text, document = tmp_path / "ss.txt", tmp_path / "ss.jsonl"
+    text.write_text(f"1700000000.1\n{socket}")
+    document.write_text(json.dumps({"ts_ns": 17 * 10**17, "ts_end_ns": 17 * 10**17, "raw": socket}) + "\n")
+    for path in (text, document):
+        started = time.thread_time()
+        _, tables, _ = read(path)
+        # Text that is copied for each line of it takes many times as long.
+        assert time.thread_time() - started < 4
+        assert polls(tables, "srtt_us") == [(20_500,)]

@@ -59,11 +59,22 @@ def parse_socket(line: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Poll:
-    """One call of ss: the time before it and after it, where that was noted (ns, UTC epoch), and its lines."""
+    """One call of ss: the time before it and after it, where that was noted (ns, UTC epoch), and its lines.
+
+    ``sockets`` has the lines of each socket, which are one line once they are joined.
+    """
 
     start_ns: int
     end_ns: int | None
-    lines: list[str]
+    sockets: list[list[str]]
+
+    def add(self, line: str) -> None:
+        """Take a line that is not blank; without ``-O``, what TCP knows of a socket is on lines of its own."""
+        if line[0].isspace() and self.sockets:
+            # Joined once, by who reads them: text that grows by each line is copied for each.
+            self.sockets[-1].append(line)
+        else:
+            self.sockets.append([line])
 
 
 class SocketRows:
@@ -91,9 +102,9 @@ class SocketRows:
         if date_of(poll.start_ns) is None:
             self._reading.refuse(CLOCK_NOT_SET)
             return
-        for socket_index, line in enumerate(poll.lines):
+        for socket_index, lines in enumerate(poll.sockets):
             try:
-                row = parse_socket(line)
+                row = parse_socket("".join(lines))
                 addresses = {end: row.pop(f"{end}_address") for end in ("local", "peer")}
                 row["local_host_key"], row["local_prefix_key"] = self._keys_of(addresses["local"])
                 row["peer_host_key"], row["peer_prefix_key"] = self._keys_of(addresses["peer"])
@@ -173,8 +184,11 @@ class SocketRows:
         InputError
             ``no_measurement`` where ss listed sockets without what TCP knows of them.
         """
-        if self._rows and not self._has_values:
-            raise InputError("no_measurement", "sockets of ss without the values of TCP; run ss -tin")
+        if self._reading.records_read and not self._has_values:
+            # Without -i, or of sockets that wait for their end, which have none.
+            raise InputError(
+                "no_measurement", "ss output without TCP details; run ss -tin while connections are established"
+            )
         yield from self._batches()
         yield from self._connections_of([*self._ended, *self._open.values()])
 
@@ -237,11 +251,8 @@ def _poll(line: bytes) -> Poll:
     start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), str(content["raw"])
     if not 0 <= start_ns <= LARGEST_NS or not 0 <= end_ns <= LARGEST_NS:
         raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
-    lines: list[str] = []
+    poll = Poll(start_ns, end_ns, [])
     for part in text.splitlines():
-        # Without -O, what TCP knows of a socket is on lines of its own.
-        if part[:1].isspace() and lines:
-            lines[-1] += part
-        elif part.strip():
-            lines.append(part)
-    return Poll(start_ns, end_ns, lines)
+        if part.strip():
+            poll.add(part)
+    return poll

@@ -71,9 +71,7 @@ class SsText(ConnectionFormat):
             elif poll is None:
                 if not line[0].isspace():
                     reading.refuse("no_time")
-            elif line[0].isspace() and poll.lines:
-                poll.lines[-1] += line
             else:
-                poll.lines.append(line)
+                poll.add(line)
         if poll is not None:
             yield poll
