@@ -43,8 +43,8 @@ FLOWS ?= 10000000
 CAPTURE_FLOWS ?= 10000000
 # make fuzz: seconds for each target.
 SECONDS_EACH ?= 1200
-# make wheels: platforms to build for, by their names in Rust, such as aarch64-unknown-linux-gnu.
-TARGETS ?= x86_64-unknown-linux-gnu
+# make wheels: platforms to build for, by their names in Rust; the default is this machine.
+TARGETS ?= $(shell uname -m)-unknown-linux-gnu
 # Parallel processes of pytest. WORKERS=0 uses one process, which a debugger needs.
 WORKERS ?= 2
 

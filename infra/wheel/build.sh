@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# build.sh OUT [TARGET…]  builds the wheel of each target, a triple of Rust, into OUT. Zig is the linker, whose libc is old enough for every
-# distribution since 2018 and is there for other architectures too.
+# build.sh OUT [TARGET…]  builds the wheel of each target, a triple of Rust (default: this machine's), into OUT.
+# Zig is the linker, whose libc is old enough for every distribution since 2018 and is there for other architectures too.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 uv=$("$root/infra/setup/uv.sh" path)
 out=$1
 shift
-[ $# -gt 0 ] || set -- x86_64-unknown-linux-gnu
+[ $# -gt 0 ] || set -- "$(uname -m)-unknown-linux-gnu"
 maturin='maturin[zig]==1.16.*'
 platform=manylinux_2_28
 

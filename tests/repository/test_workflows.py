@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,20 @@ def test_a_workflow_runs_targets_and_scripts_that_there_are(path: Path) -> None:
     assert made
     assert made <= targets
     assert all((ROOT / script).is_file() for script in scripts)
-    assert {job["needs"] for job in jobs.values() if "needs" in job} <= set(jobs)
+    needed = (job.get("needs", []) for job in jobs.values())
+    assert {name for names in needed for name in ([names] if isinstance(names, str) else names)} <= set(jobs)
+
+
+def test_wheels_are_built_for_the_machine_whose_wheel_the_readme_installs(tmp_path: Path) -> None:
+    uname = tmp_path / "uname"
+    uname.write_text("#!/bin/sh\necho riscv64\n", encoding="utf-8")
+    uname.chmod(0o755)
+    built = subprocess.run(
+        ["make", "--no-print-directory", "--eval", "targets: ; @echo $(TARGETS)", "targets"],
+        cwd=ROOT, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert built.stdout == "riscv64-unknown-linux-gnu\n"
+    assert "_$(uname -m).whl" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_release_is_tried_on_both_architectures_before_it_is_drafted() -> None:
