@@ -15,6 +15,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
 from sojourn_ingest.cli import forgetting as forget_command
 from sojourn_ingest.cli.forgetting import host_keys_of
+from sojourn_ingest.command_line import NoLakeError
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
 from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
@@ -22,7 +23,7 @@ from sojourn_ingest.lake.purge import host_key_columns
 from sojourn_ingest.lake.storage import kept_of
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
-from sojourn_ingest.secrets_file import address_key
+from sojourn_ingest.secrets_file import address_key, ensure_secrets
 from sojourn_ingest.session import IngestSession, files_below
 
 HOST, OTHER = "8.8.8.8", "9.9.9.9"
@@ -206,6 +207,25 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     for path in (tmp_path / "var").rglob("*"):
         if path.is_file():
             assert HOST.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("left", ["secrets.env", "snapshots"])
+def test_a_host_is_kept_out_before_the_first_ingest_and_without_the_lake(tmp_path: Path, data: Path, left: str) -> None:
+    var, app = tmp_path / "var", application()
+    forget_it = ["forget", HOST, "--yes", "--var", str(var)]
+    assert isinstance(CliRunner().invoke(app, forget_it).exception, NoLakeError)
+    if left == "snapshots":
+        (var / left).mkdir(parents=True)
+    else:
+        ensure_secrets(var / left)
+    done = CliRunner().invoke(app, forget_it)
+    assert done.exit_code == 0, done.output
+    assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
+    key, _ = Pseudonymiser(address_key(Paths(var).secrets)).keys(HOST)
+    assert key is not None
+    hosts = [row["client_host_key"] for row in rows(Lake(var / "lake"), "connection")]
+    assert hosts
+    assert key not in hosts
 
 
 def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) -> None:

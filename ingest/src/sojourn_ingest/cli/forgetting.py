@@ -53,7 +53,9 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     """
     keep_pandas_out()
     paths = Paths.from_environment(var)
-    require_lake(paths)
+    if not (paths.secrets.exists() or paths.snapshots.is_dir()):
+        # Before the first ingest, or without its lake, an installation keeps a host out from the start.
+        require_lake(paths)
     forget_key_bytes = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
     host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
