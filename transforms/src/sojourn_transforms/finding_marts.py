@@ -115,7 +115,7 @@ QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] 
             _Rows(
                 "run_load_delay",
                 "median_increase_ms is not null",
-                "study_id, run_id, role, delay_basis, loaded_samples, median_increase_ms",
+                "study_id, run_id, role, delay_basis, increase_series, median_increase_ms",
             ),
         ),
     ),

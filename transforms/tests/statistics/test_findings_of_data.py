@@ -259,7 +259,8 @@ RUN = {column.name: None for column in SETTING} | {
 OF_RUN = {"study_id": "s", "run_id": "r", "role": "app"}
 WAIT = OF_RUN | {"packets": 9, "median_ms": 35.4, "p95_ms": 54.5, "mean_ms": 36.0}
 DROP = OF_RUN | {"offered_packets": 10, "drop_ratio": 0.1}
-LOAD = OF_RUN | {"role": "probe", "delay_basis": "ping_rtt_ms_samples", "loaded_samples": 5, "median_increase_ms": 94.6}
+LOAD: Row = OF_RUN | {"role": "probe", "delay_basis": "ping_rtt_ms_samples"}
+LOAD |= {"increase_series": 5, "median_increase_ms": 94.6}
 ALONE = {"application": None, "congestion_control": None, "queue_label": None, "start_order": "solo"}
 
 
@@ -296,11 +297,25 @@ ALONE = {"application": None, "congestion_control": None, "queue_label": None, "
             "CoDel, against nothing. 0.21 % of the application's packets are lost.",
         ),
         (
+            {"congestion_control": None, "workload": "noBG", "congested_direction": "none"},
+            [],
+            [DROP | {"drop_ratio": 5e-7}],
+            [],
+            "CoDel, against nothing. 0.00005 % of the application's packets are lost.",
+        ),
+        (
+            {"congestion_control": None, "workload": "long-many", "congested_direction": "upstream"},
+            [],
+            [DROP],
+            [],
+            "CoDel, against workload “long-many”. 10 % of the application's packets are lost.",
+        ),
+        (
             ALONE,
             [WAIT | {"median_ms": None, "p95_ms": None, "mean_ms": None}],
             [],
             [LOAD, LOAD | {"role": "tcp"}, LOAD | {"delay_basis": "irtt_rtt_ms_samples", "median_increase_ms": -0.3}],
-            "Queue not stated. Load adds nothing (irtt RTT samples) and 95 ms (ping RTT samples).",
+            "Queue not stated. Load adds no delay (irtt RTT samples) and 95 ms of delay (ping RTT samples).",
         ),
     ],
 )
@@ -333,11 +348,33 @@ def test_several_runs_of_a_queue_have_their_median_and_range() -> None:
     waits = [WAIT | {"run_id": name, "p95_ms": p95} for name, p95 in zip("abcd", (40, 42, 47, 12.3), strict=True)]
     findings = run_findings(runs, [*waits, WAIT | {"run_id": "e", "role": "all"}], [], [])
     assert over_runs(findings) == [
-        "With CoDel, 95 % of the application's packets wait at most 42 ms (median of 3 runs, 40 to 47 ms).",
+        "With CoDel, 95 % of the application's packets wait at most 42 ms (median of 3 runs; range 40 to 47 ms).",
         "With PIE, 95 % of the application's packets wait at most 12 ms.",
     ]
-    assert over_runs(run_findings([RUN | ALONE], [], [], [LOAD])) == ["Load adds 95 ms."]
     assert over_runs(run_findings([RUN], [], [DROP], [])) == []
+
+
+def test_what_load_adds_to_several_runs_is_of_one_tool_and_is_not_negative() -> None:
+    """The delay of probes comes before that of TCP, as in a single run."""
+    runs = [RUN | ALONE | {"run_id": name} for name in "abc"]
+    tcp = LOAD | {"run_id": "c", "role": "tcp", "delay_basis": "iperf3_srtt_ms_polls", "median_increase_ms": 7.0}
+    loads = [LOAD | {"run_id": "a"}, LOAD | {"run_id": "b", "median_increase_ms": -3.0}, tcp]
+    findings = run_findings(runs, [], [], loads)
+    assert over_runs(findings) == ["Load adds 46 ms of delay (ping RTT samples; median of 2 runs; range 0 to 95 ms)."]
+    assert over_runs(findings[1:2]) == ["Load adds no delay (ping RTT samples)."]
+    assert [(row["n"], row["n_unit"]) for row in finding_table(findings).to_pylist()] == [(5, "series")] * 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"study_id": "t"}, {"bandwidth_bps": 2_000_000}, {"application": "voice"}, {"congestion_control": "bbr"}],
+)
+def test_runs_that_differ_in_more_than_the_queue_have_no_sentence_together(other: Row) -> None:
+    runs = [RUN, RUN | {"run_id": "other", "queue_label": "PIE"} | other]
+    waits = [WAIT | {"study_id": run["study_id"], "run_id": run["run_id"]} for run in runs]
+    findings = run_findings(runs, waits, [], [])
+    assert over_runs(findings) == []
+    assert all(over_runs([finding]) for finding in findings)
 
 
 def counted_sources(number: int = 1, status: str = "ok", kind: str | None = "manifest", refused: int = 0) -> Row:

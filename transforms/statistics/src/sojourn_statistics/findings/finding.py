@@ -39,7 +39,7 @@ RUN_SETTING = (
 
 SETTING = (
     *RUN_SETTING,
-    TableColumn("run_id", _TEXT, None, "Run; null for a finding of several."),
+    TableColumn("run_id", _TEXT, None, "Run; null if the finding is about several runs."),
     TableColumn("dataset", _TEXT, None, "Data set of connections, captures or passive RTT."),
     TableColumn("day", pa.date32(), None, "Day of passive RTT, UTC."),
     TableColumn("rtt_basis", _TEXT, None, "What the RTT of connections is of."),

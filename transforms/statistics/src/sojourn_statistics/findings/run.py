@@ -26,6 +26,7 @@ _P95, _MEDIAN, _MEAN, _ADDED = (
 _WHOSE = {"app": "the application's packets", "all": "all packets", "tcp": "TCP's packets"}
 """Roles whose wait is stated, the first that a run has."""
 
+_NO_QUEUE = "Queue not stated"
 _STATED = {
     _P95: "95 % of {whose} wait at most {value}",
     _MEAN: "{whose} wait {value} on average",
@@ -62,15 +63,24 @@ def run_findings(
 
 
 def over_runs(findings: Iterable[Finding]) -> list[str]:
-    """Return a sentence for each queue of some runs: the median of their wait or of what load adds, with its range."""
-    firsts = [(finding.subject or "", finding.numbers[0]) for finding in findings]
-    stated = [each for each in firsts if each[1].metric in _STATED]
-    quantity = min((_quantity(number) for _, number in stated), default=None)
+    """Return a sentence for each queue of some runs: the median of their wait or of what load adds, with its range.
+
+    Only runs that differ in nothing but their queue are summed up or set side by side; of others there is no sentence.
+    """
+    numbered = [(finding, finding.numbers[0]) for finding in findings if finding.numbers[0].metric in _STATED]
+    quantity = min((_quantity(number) for _, number in numbered), default=None)
+    stated = [(finding, number) for finding, number in numbered if _quantity(number) == quantity]
+    if len({_all_but_queue(finding) for finding, _ in stated}) > 1:
+        return []
     by_queue: dict[str, list[FindingNumber]] = {}
-    for queue, number in stated:
-        if _quantity(number) == quantity:
-            by_queue.setdefault(queue, []).append(number)
+    for finding, number in stated:
+        by_queue.setdefault(finding.subject or "", []).append(number)
     return [_over_runs(queue, by_queue[queue]) for queue in sorted(by_queue)]
+
+
+def _all_but_queue(finding: Finding) -> tuple[object, ...]:
+    competitor = finding.headline.removeprefix(finding.subject or _NO_QUEUE)
+    return competitor, *(finding.setting[column.name] for column in RUN_SETTING)
 
 
 def _key(row: Row) -> tuple[object, ...]:
@@ -129,7 +139,7 @@ def _added(loads: list[Row]) -> list[FindingNumber]:
     return [
         FindingNumber(
             delay_kind(row["delay_basis"]), _ADDED, row["role"], row["median_increase_ms"], None, None, "ms",
-            row["loaded_samples"], "samples",
+            row["increase_series"], "series",
         )
         for row in sorted(loads, key=lambda row: row["delay_basis"])
         if row["role"] == role
@@ -149,17 +159,31 @@ def _in_words(numbers: list[FindingNumber], whose: str) -> str:
 
 
 def _added_in_words(number: FindingNumber) -> str:
-    added = milliseconds(number.value) if number.value > 0 else "nothing"
-    return f"{added} ({number.subject})"
+    return f"{_amount(_ADDED, number.value)} ({number.subject})"
+
+
+def _amount(metric: str, value: float) -> str:
+    """Return a duration in ms; load that shortens the delay adds none."""
+    if metric != _ADDED:
+        return milliseconds(value)
+    return f"{milliseconds(value)} of delay" if value > 0 else "no delay"
 
 
 def _queue_and_competitor(run: Row) -> str:
-    queue = run["queue_label"] or "Queue not stated"
+    queue = run["queue_label"] or _NO_QUEUE
     control = run["congestion_control"]
-    opponent = run["rival_application"] or (None if control is None else f"{congestion_control(control)} TCP")
+    opponent = run["rival_application"] or (
+        _background(run) if control is None else f"{congestion_control(control)} TCP"
+    )
     if run["application"] is None:
         return queue if opponent is None else f"{queue}, {opponent} alone"
     return f"{queue}, against {opponent or 'nothing'}"
+
+
+def _background(run: Row) -> str | None:
+    if run["congested_direction"] in (None, "none"):
+        return None
+    return "background traffic" if run["workload"] is None else f"workload “{run['workload']}”"
 
 
 def _context(run: Row) -> str:
@@ -169,16 +193,19 @@ def _context(run: Row) -> str:
 
 def _quantity(number: FindingNumber) -> tuple[int, int, str]:
     """Return which quantity a number is of; the smallest is the first to state."""
-    kind = number.subject if number.metric == _ADDED else None
-    return list(_STATED).index(number.metric), (*_WHOSE, *_ADDED_OF).index(number.role), kind or ""
+    if number.metric == _ADDED:
+        return list(_STATED).index(_ADDED), _ADDED_OF.index(number.role), number.subject or ""
+    return list(_STATED).index(number.metric), list(_WHOSE).index(number.role), ""
 
 
 def _over_runs(queue: str, numbers: list[FindingNumber]) -> str:
-    values = [number.value for number in numbers]
-    value = milliseconds(median(values))
+    first, values = numbers[0], [number.value for number in numbers]
+    notes = [first.subject] if first.metric == _ADDED and first.subject else []
     if len(values) > 1:
-        value += f" (median of {len(values):,} runs, {rounded(min(values))} to {milliseconds(max(values))})"
-    text = _STATED[numbers[0].metric].format(whose=_WHOSE.get(numbers[0].role, ""), value=value)
+        least, most = max(min(values), 0), max(*values, 0)
+        notes.append(f"median of {len(values):,} runs; range {rounded(least)} to {milliseconds(most)}")
+    value = _amount(first.metric, median(values)) + (f" ({'; '.join(notes)})" if notes else "")
+    text = _STATED[first.metric].format(whose=_WHOSE.get(first.role, ""), value=value)
     return f"With {queue}, {text}." if queue else f"{_capital(text)}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 _FIRST = {
@@ -37,10 +38,10 @@ def congestion_control(name: str) -> str:
 
 
 def rounded(value: float) -> str:
-    """Return a number as people say it: whole from 10 on, else two significant digits; thousands are grouped."""
+    """Return a number as people say it: whole from 10 on, else two significant digits, never with an exponent."""
     if abs(value) >= 10 or value == round(value):
         return f"{value:,.0f}"
-    return f"{value:.2g}"
+    return f"{Decimal(f'{value:.2g}'):f}"
 
 
 def milliseconds(value: float) -> str:
