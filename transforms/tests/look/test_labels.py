@@ -64,4 +64,4 @@ def test_pings_at_several_distances_are_told_apart_and_four_flows_are_seen(tmp_p
     labels = {row["series"] for row in delay.data}
     assert len(labels) == 4, labels
     absent = " ".join(text for section in page.sections for text in section.absent)
-    assert "no run has two roles, or two TCP flows and no more, with a rate. Jain's index of more flows" in absent
+    assert "no run has rates of two roles, or of exactly two TCP flows. Jain's index of more flows" in absent

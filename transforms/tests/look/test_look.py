@@ -122,7 +122,7 @@ def test_a_file_beside_a_manifest_is_drawn_as_part_of_its_run(sample: Path) -> N
     assert page.command == f"sojourn ingest {run / 'ping.txt'} {run / 'manifest.json'}"
     # What a pair of captures is short of is no tool's result.
     measured = [table(seen(run / name), "runs").rows[0]["measured"] for name in ("ping.txt", "after.pcap.xz")]
-    assert measured == ["one capture, tables or results of a tool"] * 2
+    assert measured == ["other files"] * 2
 
 
 def test_the_distribution_drawn_has_the_packets_and_the_maximum_of_the_queue_log(run_page: Page, sample: Path) -> None:

@@ -106,8 +106,7 @@ def _runs(runs: Sequence[Run]) -> Table:
             **run,
             "setting": setting(run),
             "window_s": None if run["window_ms"] is None else run["window_ms"] / 1000,
-            "measured": ", ".join(name for name, column in _MEASURED.items() if run[column])
-            or "one capture, tables or results of a tool",
+            "measured": ", ".join(name for name, column in _MEASURED.items() if run[column]) or "other files",
             "remark": run["exclusion_reason"] or run["run_flag"] or "",
         }
         for run in runs[:RUNS_SHOWN]
@@ -431,7 +430,7 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
 
 
 def _why_not_compared(view: View) -> str:
-    reason = "Flow-rate equality and harm: no run has two roles, or two TCP flows and no more, with a rate."
+    reason = "Flow-rate equality and harm: no run has rates of two roles, or of exactly two TCP flows."
     if view.has("series") and any(row["jain_index"] is not None for row in view.rows("run_load_rate")):
         reason += " Jain's index of more flows is in the table of their rates."
     return reason
