@@ -76,7 +76,9 @@ class QueryRunner:
         deadline = time.monotonic() + self._seconds
         if not self._turns.acquire(timeout=self._seconds):
             raise ProblemError(
-                "busy", f"The query waited {self._seconds:g} s for other queries to end.", headers={"Retry-After": "5"}
+                "busy",
+                f"The query waited {self._seconds:g} s for other queries to finish, and was cancelled.",
+                headers={"Retry-After": "5"},
             )
         with self._lock:
             self.running += 1
