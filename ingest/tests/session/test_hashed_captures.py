@@ -8,6 +8,7 @@ import lzma
 import os
 import random
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ def with_damaged_record(content: bytes) -> bytes:
     return content[:place] + b"\xff" * 16 + content[place + 16 :]
 
 
+def cut(content: bytes) -> bytes:
+    return content[:-20]
+
+
 def capture(folder: Path, packets: int = 40) -> bytes:
     # The same bytes each time: by chance, two forms of others have the same size.
     noise = random.Random(0)
@@ -107,25 +112,33 @@ def test_rows_and_outcomes_are_the_same_as_of_a_capture_that_was_hashed_before(
     tmp_path: Path, folder: Path, decoded: list[Source], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lake_writer, "ROW_GROUP_ROWS", 7)
-    plain = capture(tmp_path)
+    plain = capture(tmp_path, packets=60)
     kinds: dict[str, Callable[[bytes], bytes]] = {
         "whole": bytes,
-        "cut": lambda content: content[:-20],
+        "cut": cut,
         "damaged_record": with_damaged_record,
         "old_version": lambda content: content[:4] + b"\1\0\2\0" + content[8:],
     }
-    for number, (suffix, compress) in enumerate(FORMS.items()):
-        for place, (kind, spoil) in enumerate(kinds.items()):
-            # Another content for each, of another size, else they might be copies.
-            packets = 40 - number * len(kinds) - place
-            content = spoil(plain[: HEADER_BYTES + packets * RECORD_BYTES])
-            (folder / f"{kind}.{suffix}").write_bytes(compress(content))
-        stored = compress(plain[: HEADER_BYTES + (number + 20) * RECORD_BYTES - 10])
-        (folder / f"cut_stream.{suffix}").write_bytes(stored[:-30])
+    contents = (plain[: HEADER_BYTES + packets * RECORD_BYTES] for packets in range(60, 16, -1))
+    sizes: set[int] = set()
+
+    def write(name: str, *steps: Callable[[bytes], bytes]) -> None:
+        """Write another content for each file, of another stored size, else they might be copies."""
+        each = (reduce(lambda content, step: step(content), steps, content) for content in contents)
+        stored = next(stored for stored in each if len(stored) not in sizes)
+        sizes.add(len(stored))
+        (folder / name).write_bytes(stored)
+
+    def damaged(stored: bytes) -> bytes:
         half = len(stored) // 2 + 40
-        (folder / f"damaged_stream.{suffix}").write_bytes(stored[:half] + bytes(30) + stored[half + 30 :])
+        return stored[:half] + bytes(30) + stored[half + 30 :]
+
+    for suffix, compress in FORMS.items():
+        for kind, spoil in kinds.items():
+            write(f"{kind}.{suffix}", spoil, compress)
+        write(f"cut_stream.{suffix}", cut, compress, cut)
+        write(f"damaged_stream.{suffix}", cut, compress, damaged)
     files = sorted(folder.iterdir())
-    assert len({path.stat().st_size for path in files}) == len(files)
     ingest(tmp_path / "late", folder)
     # Of a block of Zstandard that is cut nothing can be read, not even what tells the format.
     assert {source.path for source in decoded} == set(files) - {folder / "cut_stream.pcap.zst"}
@@ -169,9 +182,14 @@ def test_of_one_content_under_several_compressions_there_is_one_source_of_facts(
     tmp_path: Path, folder: Path, decoded: list[Source]
 ) -> None:
     plain = capture(tmp_path)
+    sizes: set[int] = set()
     for suffix, compress in FORMS.items():
-        (folder / f"a.{suffix}").write_bytes(compress(plain))
-    assert len({path.stat().st_size for path in folder.iterdir()}) == 4
+        stored = compress(plain)
+        while len(stored) in sizes:
+            # A stream without content gives the file another size.
+            stored += compress(b"")
+        sizes.add(len(stored))
+        (folder / f"a.{suffix}").write_bytes(stored)
     attempts = ingest(tmp_path, folder)
     assert [source.to_hash for source in decoded] == [True] * 4
     holders = [attempt.path for attempt in attempts.values() if attempt.commit.duplicate_of is None]
