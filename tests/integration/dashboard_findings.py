@@ -18,21 +18,25 @@ from sojourn_superset.settings import ASSETS
 
 
 def main() -> None:
-    """Print, by question, the sentence with its context as each row of the card has them."""
+    """Print, by question, the limit of the card, and the sentence with its context as each of its rows has them."""
     files, look = assets.read(ASSETS), read_look(ASSETS)
     (dataset,) = (each for name, each in files.items() if name.endswith("/finding.yaml") and "table_name" in each)
-    answers: dict[str, list[str]] = {}
+    answers: dict[str, tuple[int, list[str]]] = {}
     with Client(api_url()) as client, adapter(client) as connection:
         columns = {column.name: column.name for column in client.dataset("finding").columns} | sql_by_column(dataset)
         for chart in files.values():
             if chart.get("dataset_uuid") != dataset["uuid"]:
                 continue
-            conditions = look.params(chart, chart["sojourn"].get("filters", ()))["adhoc_filters"]
+            params = look.params(chart, chart["sojourn"].get("filters", ()))
+            conditions, limit = params["adhoc_filters"], params["row_limit"]
             (question,) = (each["comparator"] for each in conditions if each["subject"] == "question")
             where = " AND ".join(conditions_of(conditions, columns))
-            query = f"SELECT {columns['answer']} FROM finding WHERE {where}"
+            query = f"SELECT {columns['answer']} AS answer FROM finding WHERE {where} GROUP BY {columns['answer']}"
+            if "timeseries_limit_metric" in params:
+                query += f" ORDER BY {params['timeseries_limit_metric']['sqlExpression']} DESC"
+            query += f" LIMIT {limit}"
             rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in asked(connection, query)]
-            answers[question] = sorted(html.unescape(row).strip() for row in rows)
+            answers[question] = limit, [html.unescape(row).strip() for row in rows]
     print(json.dumps(answers))
 
 
