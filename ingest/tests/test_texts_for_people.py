@@ -13,6 +13,7 @@ from results import read
 from tool_results import iperf3
 
 from sojourn_ingest.formats.interface import InputError
+from sojourn_ingest.formats.registry import UNKNOWN_TEXT
 from sojourn_ingest.formats.series.texts_for_people import DOCUMENTS, TEXTS
 
 #: What each reason begins with: outputs that get it.
@@ -70,6 +71,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "netperf's table": {
         "netperf -k": ("THROUGHPUT=941.42\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=10.00\n"),
         "netperf -o": ("Throughput,Throughput Units,Elapsed Time (sec)\n941.42,10^6bits/s,10.00\n"),
+        "netperf -o, time first": ("Elapsed Time (sec),Throughput,Throughput Units\n10.00,941.42,10^6bits/s\n"),
     },
     "output of owping or twping": {
         "owping": (
@@ -126,11 +128,11 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "From 192.0.2.1: bytes=60 seq=0002 TTL=57 ID=1a2c time=9.912ms\n"
         ),
     },
-    "text of a tool like ping": {
+    "text of a ping-like tool": {
         "nping": ("\nStarting Nping 0.7.93 ( https://nmap.org/nping ) at 2023-11-14 22:13 UTC\nSENT (0.0368s) ICMP\n"),
         "tcping": ("\nProbing 192.0.2.1:443/tcp - Port is open - time=9.871ms \n"),
     },
-    "output of ping that jc has rewritten": {
+    "ping's output converted by jc": {
         "jc of ping": ('{"destination_ip": "192.0.2.1", "packets_transmitted": 3, "responses": []}'),
     },
     "traceroute's text": {
@@ -142,14 +144,16 @@ OUTPUTS: dict[str, dict[str, str]] = {
             " 1?: [LOCALHOST]                      pmtu 1500\n"
             " 1:  _gateway                                              0.512ms \n"
         ),
+        "traceroute": "traceroute to example.org (192.0.2.9), 30 hops max, 60 byte packets\n 1  192.0.2.1  0.3 ms\n",
+        "traceroute, error": "traceroute: unknown host example.org\n",
         "pathping": ("\r\nTracing route to example.org [192.0.2.1]\r\nover a maximum of 30 hops:\r\n"),
     },
-    "libvmaf's text of a whole clip": {
+    "libvmaf's summary of a clip": {
         "vmafossexec": ("Start calculating VMAF score...\nExec FPS: 98.4\nVMAF score = 86.123456\n"),
         "vmaf 2": ("VMAF version 2.3.1\n48 frames ⠀⠩ 35.01 FPS\nvmaf_v0.6.1: 86.123456\noutput written to a.xml\n"),
         "vmaf 2, without its banner": ("48 frames 35.01 FPS\nvmaf_v0.6.1: 86.123456\n"),
     },
-    "libvmaf's text of frames": {
+    "libvmaf's per-frame text": {
         "vmafossexec, frames": ("Frame 0: adm2:0.9, motion2:0.0, vif_scale0:0.4, vmaf:86.1\nFrame 1: adm2:0.9\n"),
     },
     "nuttcp's text": {
@@ -188,7 +192,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
             " Ping (ms) ICMP   :        20.31        20.20 ms              350\n"
         ),
     },
-    "bwm-ng's counters": {
+    "bwm-ng's interface counters": {
         "bwm-ng csv": (
             "1700000000;eth0;1234.56;2345.67;3580.23;1234;2345;10.00;11.00;21.00;10;11;0.00;0.00;0;0\n"
             "1700000000;total;1234.56;2345.67;3580.23;1234;2345;10.00;11.00;21.00;10;11;0.00;0.00;0;0\n"
@@ -201,18 +205,23 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "             eth0:           1.23 KB/s            2.34 KB/s            3.57 KB/s\n"
         ),
     },
-    "ethtool's counters": {
+    "ethtool's interface counters": {
         "ethtool": ("NIC statistics:\n     rx_packets: 123456\n     tx_packets: 234567\n     rx_bytes: 1234567\n"),
         "ethtool json": ('[{"ifname":"eth0","rx_packets":1234}]'),
     },
-    "sar's counters": {
+    "text of sysstat": {
         "sar": (
             "Linux 6.1.0 (laptop) \t11/14/23 \t_x86_64_\t(4 CPU)\n"
             "\n"
             "22:13:20        IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s\n"
         ),
+        "mpstat": (
+            "Linux 6.1.0 (laptop) \t11/14/23 \t_x86_64_\t(4 CPU)\n"
+            "\n"
+            "22:13:20     CPU    %usr   %nice    %sys %iowait    %irq   %soft\n"
+        ),
     },
-    "the system's counters": {
+    "the system's interface counters": {
         "ip -s link": (
             "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc fq_codel state UP\n"
             "    link/ether 02:00:00:00:00:01 brd ff:ff:ff:ff:ff:ff\n"
@@ -298,7 +307,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "Filter:<No Filter>\n"
         ),
     },
-    "a table of fields of tshark": {
+    "tshark's table of fields": {
         "tshark -T fields -E separator=,": (
             "frame.number,frame.time_epoch,ip.src,ip.dst,frame.len\n1,1700000000.123,10.0.0.1,10.0.0.2,74\n"
         ),
@@ -424,24 +433,24 @@ OUTPUTS |= {
 NOT_READ = {
     "a list of results of iperf3; ": json.dumps([iperf3(), iperf3()]),
     "iperf3's text; run it with -J": "Tue Nov 14 22:13:20 2023 Connecting to host 10.0.0.2, port 5201\n",
-    "fping's text by target": "192.0.2.1 : 10.2 10.6 - 10.9\n192.0.2.2 : 20.2 - - 20.9\n",
-    "fping's sums by target": "192.0.2.1 : xmt/rcv/%loss = 4/4/0%, min/avg/max = 0.04/0.06/0.07\n",
+    "fping's per-target text": "192.0.2.1 : 10.2 10.6 - 10.9\n192.0.2.2 : 20.2 - - 20.9\n",
+    "fping's per-target summary": "192.0.2.1 : xmt/rcv/%loss = 4/4/0%, min/avg/max = 0.04/0.06/0.07\n",
     "iperf's usage": "Usage: iperf3 [-s|-c host] [options]\n       iperf3 [-h|--help] [-v|--version]\n",
-    "text of a tool like ping": "HPING 192.0.2.9 (eth0 192.0.2.9): S set, 40 headers + 0 data bytes\n",
+    "text of a ping-like tool": "HPING 192.0.2.9 (eth0 192.0.2.9): S set, 40 headers + 0 data bytes\n",
     "a report like mtr's": '{"report":{"mtr":{"src":"a"},"hubs":[{"count":1}]}}',
     "tc's text": "1700000000.5\nqdisc fq_codel 8001: dev eth0 root refcnt 2 limit 10240p\n Sent 1 bytes 1 pkt\n",
     "tc's output without its time": '[{"kind":"fq_codel","handle":"1:","bytes":1}]',
     "speedtest-cli's text": "Ping: 12.3 ms\nDownload: 95.00 Mbit/s\nUpload: 20.00 Mbit/s\n",
     "table of Ookla's client": '"server name","server id","latency"\n"a","1","10"\n',
     "table of LibreSpeed's client": "Timestamp,Server Name,Address,Ping,Jitter,Download\n2023,a,u,1,1,1\n",
-    "a message of an error": '{"error":"[0] Cannot open socket: Timeout occurred in connect."}',
+    "an error message instead of a result": '{"error":"[0] Cannot open socket: Timeout occurred in connect."}',
     "a row of M-Lab's tables": '{"id":"x","date":"2023-11-14","a":{"MeanThroughputMbps":50.1},"raw":{"Download":{}}}\n',
     "an annotation file of M-Lab": '{"UUID":"x","Timestamp":"2023-11-14T22:13:20Z","Server":{},"Client":{}}',
-    "PageSpeed Insights' answer": '{"kind":"pagespeedonline#result","id":"u","lighthouseResult":{"audits":{}}}',
+    "PageSpeed Insights' response": '{"kind":"pagespeedonline#result","id":"u","lighthouseResult":{"audits":{}}}',
     "browsertime's result": '[{"info":{"browsertime":{}},"statistics":{},"browserScripts":[{}]}]',
     "libvmaf's subtitles": "{0}{1}frame: 0|integer_adm2: 0.98|vmaf: 95.1|\n",
     "XPSNR of ffmpeg": "n:    1  XPSNR y: 40.1  XPSNR u: 42.0  XPSNR v: 43.0\n",
-    "ffmpeg's text of a whole clip": "frame=  100 fps= 50\n[Parsed_libvmaf_0 @ 0x55] VMAF score: 95.123\n",
+    "ffmpeg's summary of a clip": "frame=  100 fps= 50\n[Parsed_libvmaf_0 @ 0x55] VMAF score: 95.123\n",
     "an M-Lab traceroute": '{"UUID":"x","TracerouteCallerVersion":"v0"}\n{"type":"cycle-start"}\n',
     "ndt7-client's progress": '{"Key":"starting","Value":{"Test":"download"}}\n',
 }
@@ -480,4 +489,46 @@ def test_what_the_testbed_keeps_for_its_own_check_is_no_complaint(tmp_path: Path
     path = tmp_path / name
     path.write_text(NOT_READ[reason])
     with pytest.raises(InputError, match=r"^text "):
+        read(path)
+
+
+#: Tables and documents of users, with names or values as some tool has them too.
+OF_USERS = {
+    "table of traces": "traceroute_id,rtt\n1,2\n",
+    "table of routes": "tracepath,hops\na,3\n",
+    "table of throughputs": "Throughput,rtt\n1,2\n",
+    "throughput in a later line": "host,rtt\nThroughput,Throughput Units\n",
+    "settings": "name=a\nTHROUGHPUT=high\n",
+    "table with an id": "id,date,a_rate\n1,2024-01-01,3\n",
+    "table of RTTs": "tcp.rtt,udp.rtt\n1,2\n",
+    "table of counts": "ip.count,tcp.retransmissions\n1,2\n",
+    "numbers of a host": "1700000000,host,1,2,3,4,5,6,7,8,9,10\n",
+    "numbers at a time": "1,a,2024-01-01T00:00:00.0Z,1,2,3,4,5\n",
+    "numbers and names at a time": "1,a,b,2024-01-01T00:00:00Z,1,2,3,4,5,6\n",
+    "quoted texts": '"a","1","b","c","d","e","f","g","h"\n',
+    "scores": "clip: a\nvmaf_mean: 86.1\n",
+    "no error": '{"rtt_ms": 9.1, "error": null}',
+    "empty error": '{"rtt_ms": 9.1, "error": ""}',
+    "value at a time": '{"ts": 1700000000, "val": 2}',
+    "values at a time": '{"ts": 1700000000, "val": {"rtt": 2}}',
+    "report": '{"report": {"rtt": 1}}',
+    "response": '{"resp": {"rtt": 1}}',
+    "key and value": '{"Key": "rtt", "Value": 9.1}',
+    "row of a day": '{"id": 1, "date": "2024-01-01", "a": 2}',
+}
+
+
+@pytest.mark.parametrize("text", OF_USERS.values(), ids=OF_USERS)
+def test_what_a_user_has_written_is_not_taken_for_a_tool_of_like_names(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "result.txt"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert caught.value.message == UNKNOWN_TEXT
+
+
+def test_a_table_near_to_a_described_one_is_not_taken_for_one_of_a_tool(tmp_path: Path) -> None:
+    path = tmp_path / "measured.csv"
+    path.write_text("frame.len,time,brisque\n1,2,3\n")
+    with pytest.raises(InputError, match=r"^a table like .*; describe it in a study description"):
         read(path)

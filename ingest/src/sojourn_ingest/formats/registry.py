@@ -195,12 +195,17 @@ class Registry:
         of_list = self._recognising_first(source)
         if of_list is not None:
             return f"a list of results of {of_list.name}; put each result into a separate file"
-        written = what_people_wrote(source)
-        if written is not None:
-            return written
+        # A table close to a described one is the user's own, even if a tool has columns of the same names.
+        hint = (self._table_hint(source) if printable else None) or what_people_wrote(source)
+        if hint is not None:
+            return hint
         if not printable:
             # Parted in pairs, they would look like a hardware address.
             return f"not a known format; begins with bytes {source.head[:8].hex()}"
+        return UNKNOWN_TEXT
+
+    def _table_hint(self, source: Source) -> str | None:
+        """Return which known table a content comes close to, and what to do."""
         if looks_like_circuits(source.head, source.object):
             return "LibreQoS' list of circuits or network, a lookup file; use sojourn ingest --circuits FILE.csv PATH"
         lines = head_lines(source, limit=1)
@@ -216,7 +221,7 @@ class Registry:
             if len(missing) < len(table.mapping.columns_used) - 1:
                 lacks = f"lacks {', '.join(missing)}" if missing else "has others too; list them under header"
                 return f"a table like {table.name}, but it {lacks}; adapt its description"
-        return UNKNOWN_TEXT
+        return None
 
 
 def _looks_like_text(head: bytes) -> bool:
