@@ -83,7 +83,9 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
         raise typer.Exit(1) from error
     _print(forgettings, "gone")
     typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
-    typer.echo("run sojourn build: it makes the marts without it and removes older snapshots")
+    # A build refuses an empty lake.
+    commands = "sojourn build" if lake.live() else "sojourn ingest, then sojourn build"
+    typer.echo(f"run {commands}: it makes the marts without it and removes older snapshots")
     typer.echo("publications and copies in other folders still have it: publish again, and remove the older ones")
 
 
