@@ -280,7 +280,8 @@ def test_text_among_polls_of_ss_is_no_congestion_control(tmp_path: Path) -> None
     rows, _, _ = read(path)
     assert [row["congestion_control"] for row in rows] == ["cubic"]
     path.write_text(f"1700000000.5\n{SOCKET}\n 8.8.8.8\n")
-    assert [row["congestion_control"] for row in read(path)[0]] == [None]
+    with pytest.raises(InputError, match="without TCP details"):
+        read(path)
 
 
 def test_ss_text_without_times_says_the_mend(tmp_path: Path) -> None:

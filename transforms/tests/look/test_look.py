@@ -282,7 +282,7 @@ def test_a_page_of_nothing_but_refused_files_is_written_with_status_1(
     with pytest.raises(typer.Exit) as ended:
         run_look(options(tmp_path / "page.html", tmp_path / "notes.txt"))
     assert ended.value.exit_code == 1
-    assert "no reader knows" in (tmp_path / "page.html").read_text()
+    assert "text of no known format" in (tmp_path / "page.html").read_text()
     assert "no file could be read" in capsys.readouterr().err
 
 
