@@ -331,10 +331,10 @@ def test_a_run_says_how_long_its_packets_waited_and_how_many_were_lost(
 
 def test_a_run_has_its_numbers_with_what_they_are_over() -> None:
     """The 95th percentile comes first, and a run without any measurement has no finding."""
-    findings = run_findings([RUN, RUN | {"run_id": "empty"}], [WAIT], [DROP], [])
+    findings = run_findings([RUN | {"bandwidth_bps": 1_000_000_000}, RUN | {"run_id": "empty"}], [WAIT], [DROP], [])
     [row] = finding_table(findings).to_pylist()
     assert (row["run_id"], row["subject"], row["value"], row["n"], row["n_unit"]) == ("r", "CoDel", 54.5, 9, "packets")
-    assert row["context"] == "r · s · video · 1 Mbit/s · 50 ms RTT · application starts first"
+    assert row["context"] == "r · s · video · 1000 Mbit/s · 50 ms RTT · application starts first"
     assert [(each["metric"], each["value"], each["n"]) for each in number_table(findings).to_pylist()] == [
         ("queuing_delay_p95_ms", 54.5, 9),
         ("queuing_delay_median_ms", 35.4, 9),

@@ -60,8 +60,8 @@ def percent_of(part: int, whole: int) -> str:
 
 
 def megabits(bps: float) -> str:
-    """Return a rate in bit/s as Mbit/s with three significant digits."""
-    return f"{bps / 1e6:.3g} Mbit/s"
+    """Return a rate in bit/s as Mbit/s with three significant digits, never with an exponent."""
+    return f"{Decimal(f'{bps / 1e6:.3g}'):f} Mbit/s"
 
 
 def counted(number: int, noun: str) -> str:
