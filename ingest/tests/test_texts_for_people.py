@@ -492,8 +492,12 @@ def test_what_the_testbed_keeps_for_its_own_check_is_no_complaint(tmp_path: Path
         read(path)
 
 
-#: Tables and documents of users, with names or values as some tool has them too.
+#: Tables and documents of users, with names or values as some tool has them too, and what a tool says beside its file.
 OF_USERS = {
+    "errors of tcpdump beside its capture": (
+        "tcpdump: listening on c0, link-type EN10MB (Ethernet), snapshot length 96 bytes\n"
+        "1059 packets captured\n1059 packets received by filter\n0 packets dropped by kernel\n"
+    ),
     "table of traces": "traceroute_id,rtt\n1,2\n",
     "table of routes": "tracepath,hops\na,3\n",
     "table of throughputs": "Throughput,rtt\n1,2\n",

@@ -118,7 +118,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (
             rb"\A(?:(?:tcpdump: |listening on |reading from file ).*\n)*\s*(?:\d+ +)?(?:\d{4}-\d\d-\d\d )?"
             rb"(?:(?:\d\d:\d\d:\d\d|\d{10})\.\d{6,9} )?(?:\S{1,16} +(?:In|Out|B|M|P) +)?"
-            rb"(?:IP6? (?:\S+ > \S+: |\()|ARP, |\S{17} > \S{17}, |\d+ MHz )|\Atcpdump: ",
+            rb"(?:IP6? (?:\S+ > \S+: |\()|ARP, |\S{17} > \S{17}, |\d+ MHz )",
             "tcpdump's text; record with -w FILE.pcap, or " + _CAPTURE,
         ),
         (
