@@ -90,7 +90,7 @@ def test_a_little_table_of_several_files_is_copied_once_for_its_content(
     put_score(lake, "/c", "c3")
     register(warehouse, lake)
     assert rows() == ("BASE TABLE", ["c2", "c3"])
-    # What lost a file, or has other columns than those declared, is copied anew.
+    # A table that lost a file, or whose declared columns changed, is copied in full.
     put_score(lake, "/c", "c4")
     register(warehouse, lake)
     assert rows() == ("BASE TABLE", ["c1", "c2", "c4"])

@@ -51,7 +51,7 @@ def register_lake(connection: duckdb.DuckDBPyConnection, lake: Lake, contents: M
         content, columns_before, files_before = copies.get(table.name, ("", "", []))
         if is_copy and (content, columns_before) == (contents[table.name], columns):
             continue
-        # Which rows of a shared file were hidden is not kept: such a copy is always made anew.
+        # The record of a copy does not say which rows were hidden, so a table with hidden rows is copied in full.
         names = {} if lake.hidden(table.name) else {f"{path} {files[path].sha256}": path for path in sorted(files)}
         continues = columns_before == columns and bool(files_before) and set(files_before) <= set(names)
         connection.execute("begin")

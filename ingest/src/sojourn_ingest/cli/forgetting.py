@@ -54,7 +54,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     keep_pandas_out()
     paths = Paths.from_environment(var)
     if not (paths.secrets.exists() or paths.snapshots.is_dir()):
-        # Before the first ingest, or without its lake, an installation keeps a host out from the start.
+        # An installation without a lake can still list hosts, which its first ingest then leaves out.
         require_lake(paths)
     forget_key_bytes = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))

@@ -50,11 +50,10 @@ class IngestState:
             self._sizes.update(part.size_bytes for part in commit.parts)
 
     def hashed_by_reader(self, draft: Draft) -> frozenset[bytes]:
-        """Return the first bytes of contents that are hashed as they are decoded, if a file may be such.
+        """Return the first bytes of contents that their reader hashes; none for a file that is hashed before.
 
-        Of a file that may be a copy it is better to know so before: one of a size that another has here or in the lake.
-        So it is of a path that is in the lake: it may have been compressed anew. An object is hashed when its copy is
-        made.
+        Hashed before are files that could be duplicates: another one here or in the lake has the same size, or the lake
+        has a file of this path, which may have been recompressed. An object is hashed while it is fetched.
         """
         is_first = (
             draft.size_bytes < HASHED_FIRST_BYTES
