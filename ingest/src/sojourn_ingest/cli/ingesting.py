@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
@@ -109,11 +110,12 @@ def run_ingest(options: IngestOptions) -> None:
         except FileNotFoundError as error:
             raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="PATH") from error
         batches = chain([files] if files else [], work.batches())
+        session_with = partial(
+            IngestSession, lake, pseudonymiser, packets=options.packets, server_names=options.server_names,
+            enrichment=enrichment, descriptions=work.descriptions,
+        )  # fmt: skip
         if options.dry_run:
-            session = IngestSession(
-                lake, pseudonymiser, packets=options.packets, server_names=options.server_names,
-                enrichment=enrichment, descriptions=work.descriptions,
-            )  # fmt: skip
+            session = session_with(runner=None)
             for batch in batches:
                 session.prepare(batch)
                 _print_formats(console, session, batch)
@@ -121,19 +123,21 @@ def run_ingest(options: IngestOptions) -> None:
         if not options.ignore_disk:
             _refuse_too_small_a_disk(console, options, lake, files, work)
         holding = _runner(options, paths, lake)
+        by_path: dict[Path, Attempt] = {}
         try:
-            with lake.writing(), holding as runner:
-                session = IngestSession(
-                    lake, pseudonymiser, runner=runner, packets=options.packets, server_names=options.server_names,
-                    enrichment=enrichment, descriptions=work.descriptions,
-                )  # fmt: skip
-                attempts = _run(console, session, batches, len(files) + work.objects)
+            with lake.writing(), holding as runner, _progress(console, len(files) + work.objects) as show:
+                session = session_with(runner=runner)
+                for batch in batches:
+                    for attempt in session.run(batch, show):
+                        # A description counts once, in the batch that needed it first.
+                        by_path.setdefault(attempt.path, attempt)
         except LakeBusyError as error:
             console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             console.print("stopped; what was committed stays, the same command completes the rest")
             raise typer.Exit(130) from error
+        attempts = list(by_path.values())
         _print_summary(Console(), attempts)
         imperfect = [a for a in attempts if a.commit.status != "ok"]
         if (options.strict and imperfect) or (
@@ -229,23 +233,20 @@ def _any_facts(attempts: Iterable[Attempt]) -> bool:
     return any(attempt.commit.status != "rejected" for attempt in attempts)
 
 
-def _run(console: Console, session: IngestSession, batches: Iterable[list[Path]], total: int) -> list[Attempt]:
+@contextmanager
+def _progress(console: Console, total: int) -> Iterator[Callable[[Attempt], None]]:
+    """Yield what shows that an attempt has ended."""
     columns = (
         TextColumn("ingest"), BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeElapsedColumn(),
         TextColumn("{task.description}"),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=total)
-        attempts: dict[Path, Attempt] = {}
 
         def show(attempt: Attempt) -> None:
             progress.update(task, advance=1, description=markup(f"{attempt.path.parent.name}/{attempt.path.name}"))
 
-        for batch in batches:
-            for attempt in session.run(batch, show):
-                # A description counts once, in the batch that needed it first.
-                attempts.setdefault(attempt.path, attempt)
-        return list(attempts.values())
+        yield show
 
 
 def _print_formats(console: Console, session: IngestSession, files: list[Path]) -> None:

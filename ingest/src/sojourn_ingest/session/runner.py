@@ -15,14 +15,14 @@ from sojourn_ingest import _native
 from sojourn_ingest.formats.capture.rotation import capture_span
 from sojourn_ingest.formats.capture.server_names import ServerNames
 from sojourn_ingest.formats.interface import Context, InputError
-from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.lake import Lake
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
 from sojourn_ingest.session.decoding import decode
 from sojourn_ingest.session.files import FileAttempts
 from sojourn_ingest.session.pairs import PairAttempts
 from sojourn_ingest.session.plan import Plan, PlannedRecording
 from sojourn_ingest.session.recordings import RecordingAttempts
-from sojourn_ingest.session.state import Decode
+from sojourn_ingest.session.state import Decode, IngestState
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,6 +37,8 @@ class Ingest(Protocol):
     packets: bool
     #: How much of the names of servers is kept.
     server_names: ServerNames
+    #: What commits attempts that were decoded elsewhere.
+    state: IngestState
     #: What tries files, recordings and pairs in this process.
     files: FileAttempts
     recordings: RecordingAttempts
@@ -52,16 +54,6 @@ class Ingest(Protocol):
 
     def is_splittable(self, path: Path) -> bool:
         """Return whether a file can be read in parts."""
-
-    def commit(
-        self,
-        outcome: Outcome,
-        files: tuple[DataFile, ...],
-        subject: str | None = None,
-        part_outcomes: Sequence[Outcome] = (),
-        superseded: dict[str, Commit] | None = None,
-    ) -> Commit:
-        """Make visible what was decoded elsewhere."""
 
 
 class Runner(Protocol):

@@ -19,7 +19,7 @@ from sojourn_ingest.formats.interface import (
     SplittableFormat,
 )
 from sojourn_ingest.formats.registry import Registry, is_description
-from sojourn_ingest.lake import Commit, DataFile, Lake, Outcome
+from sojourn_ingest.lake import DataFile, Lake
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.contents import ContentAttempts
 from sojourn_ingest.session.decoding import decode_part
@@ -64,16 +64,16 @@ class IngestSession:
         self.descriptions: tuple[Path, ...] = ()
         self._recordings_by_part: dict[Path, Path] = {}
         self._runner = runner or ThreadRunner()
-        self._state = IngestState(lake, self.context, self._registry(), self._runner.decoding(self))
-        contents = ContentAttempts(self._state)
-        self.files = FileAttempts(self._state, contents)
-        self.recordings = RecordingAttempts(self._state, contents)
-        self.pairs = PairAttempts(self._state, contents)
+        self.state = IngestState(lake, self.context, self._registry(), self._runner.decoding(self))
+        contents = ContentAttempts(self.state)
+        self.files = FileAttempts(self.state, contents)
+        self.recordings = RecordingAttempts(self.state, contents)
+        self.pairs = PairAttempts(self.state, contents)
 
     @property
     def plan(self) -> Plan:
         """What is known of the files together; see :meth:`prepare`."""
-        return self._state.plan
+        return self.state.plan
 
     def run(self, files: list[Path], on_done: Callable[[Attempt], None]) -> list[Attempt]:
         """Try every file, several at a time, and return what became of each, in the order of ``files``.
@@ -113,14 +113,14 @@ class IngestSession:
 
     def _restate(self, attempts: dict[Path, Attempt]) -> None:
         """Try again the files whose facts are now another path's, so that their outcomes say so."""
-        while orphaned := self._state.take_orphaned():
+        while orphaned := self.state.take_orphaned():
             for path in orphaned:
                 text = path_text(path)
                 if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
                     attempts[path] = self.files.attempt(path)
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
-        registry = self._state.registry
+        registry = self.state.registry
         studies: set[str] = set()
         for attempt in attempts:
             format_of_facts = registry.named(attempt.commit.format)
@@ -148,7 +148,7 @@ class IngestSession:
         self._begin(self._registry(), made)
 
     def _begin(self, registry: Registry, made: Plan) -> None:
-        self._state.begin(registry, made)
+        self.state.begin(registry, made)
         self._recordings_by_part = {part: one.path for one in made.recordings for part in one.parts}
 
     def _registry(self) -> Registry:
@@ -167,32 +167,21 @@ class IngestSession:
             If no format recognises it, or it cannot be read.
         """
         source = open_head(path)
-        return self._state.registry.recognise(source), source
-
-    def commit(
-        self,
-        outcome: Outcome,
-        files: tuple[DataFile, ...],
-        subject: str | None = None,
-        part_outcomes: Sequence[Outcome] = (),
-        superseded: dict[str, Commit] | None = None,
-    ) -> Commit:
-        """Make visible what was decoded elsewhere."""
-        return self._state.commit(outcome, files, subject, part_outcomes, superseded)
+        return self.state.registry.recognise(source), source
 
     def is_splittable(self, path: Path) -> bool:
         """Return whether a plain file can be read in parts, from its first bytes."""
         try:
             with path.open("rb") as handle:
                 head = handle.read(HEAD_BYTES)
-            chosen = self._state.registry.recognise(Source(path, "none", head, path.stat().st_size))
+            chosen = self.state.registry.recognise(Source(path, "none", head, path.stat().st_size))
         except (OSError, InputError):
             return False
         return chosen.splittable() is not None
 
     def parts_of(self, source: Source, part_bytes: int) -> list[FilePart]:
         """Return the parts of a file that is read in parts; raises InputError if no format recognises it."""
-        splittable = self._state.registry.recognise(source).splittable()
+        splittable = self.state.registry.recognise(source).splittable()
         return [] if splittable is None else splittable.parts(source, part_bytes)
 
     def rows_in_part(self, source: Source, format_name: str, part: FilePart) -> int:
@@ -212,7 +201,7 @@ class IngestSession:
         return decode_part(self.lake, self.context, draft, source, self._splittable(format_name), part)
 
     def _splittable(self, name: str) -> SplittableFormat:
-        format_named = self._state.registry.named(name)
+        format_named = self.state.registry.named(name)
         splittable = None if format_named is None else format_named.splittable()
         if splittable is None:
             raise ValueError(f"format {name} is never read in parts")

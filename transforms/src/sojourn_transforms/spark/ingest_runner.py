@@ -276,8 +276,8 @@ def committed(ingest: Ingest, report: Report) -> Attempt:
     if holder is not None:
         # Another task decoded the same content from another path at the same time: one copy is kept.
         _delete(ingest.lake, files)
-        return Attempt(path, ingest.commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
-    commit = ingest.commit(outcome, files, report["subject"], parts, superseded)
+        return Attempt(path, ingest.state.commit(duplicate_of(holder, outcome), (), superseded=superseded), "new")
+    commit = ingest.state.commit(outcome, files, report["subject"], parts, superseded)
     return Attempt(path, commit, "new", report["refused"])
 
 
