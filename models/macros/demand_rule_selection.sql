@@ -27,3 +27,12 @@
         <= {{ relative_tolerance }} * abs(try_cast({{ selection }} as double))
     )
 {%- endmacro %}
+
+{#- Columns of what a demand rule asks of a solo run, as text. -#}
+{% macro demand_selections() -%}
+    {{
+        return([
+            'bandwidth_selection', 'rtt_selection', 'queue_size_bdp_selection', 'aqm_selection', 'congestion_control_selection', 'workload_selection'
+        ])
+    }}
+{%- endmacro %}

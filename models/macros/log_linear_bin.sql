@@ -57,6 +57,11 @@
     end
 {%- endmacro %}
 
+{#- Midpoint of a bin in milliseconds. -#}
+{% macro bin_midpoint_ms(bin_index) -%}
+    cast({{ bin_lower_us(bin_index) }} + {{ bin_upper_us(bin_index) }} - 1 as double) / 2000
+{%- endmacro %}
+
 {#- How often the width of a bin was doubled. -#}
 {% macro bin_octave(bin_index) -%}
     greatest({{ integer_divide(bin_index, 64) }} - 1, 0)

@@ -16,3 +16,33 @@
             else '{{ otherwise }}'
         end as interval_null_reason
 {%- endmacro %}
+
+{#-
+    Rank of the lower bound of an exact interval of a median over runs, joined to the relation `interval_ranks`. Beyond the table, that of the
+    normal approximation: at most one rank wider than exact.
+-#}
+{% macro lower_rank_of_runs(runs) -%}
+    coalesce(
+            interval_ranks.lower_rank,
+            case when {{ runs }} > 1000 then cast(floor({{ runs }} / cast(2 as double) - 0.98 * sqrt({{ runs }})) as bigint) end
+        )
+{%- endmacro %}
+
+{#- Values of runs, with the reason why a run does not count. measured: relation with study_id and run_id; `runs` is the mart of runs. -#}
+{% macro with_exclusion_reason(measured) -%}
+    select
+        {{ measured }}.*,
+        runs.exclusion_reason
+    from {{ measured }}
+    inner join runs
+        on
+            {{ measured }}.study_id = runs.study_id
+            and {{ measured }}.run_id = runs.run_id
+{%- endmacro %}
+
+{#- Columns that are the same where configurations compare by their queue alone. configurations: the mart of them. -#}
+{% macro setting_beside_queue(configurations) -%}
+    {%- for column in ['study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'application', 'rival_application'] -%}
+        {{ configurations }}.{{ column }}{{ '' if loop.last else ', ' }}
+    {%- endfor -%}
+{%- endmacro %}

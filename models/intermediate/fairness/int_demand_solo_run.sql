@@ -23,12 +23,7 @@ selections as (
         study_id,
         demand_role as role,
         application,
-        bandwidth_selection,
-        rtt_selection,
-        queue_size_bdp_selection,
-        aqm_selection,
-        congestion_control_selection,
-        workload_selection,
+        {{ demand_selections() | join(',\n        ') }},
         tool_selection
     from judged_roles
 ),

@@ -106,41 +106,23 @@ tool_ruled as (
 ),
 
 together as (
-    select
-        study_id,
-        run_id,
-        role,
-        demand_role,
-        application,
-        tool_selection,
-        selects,
-        reason,
-        bandwidth_selection,
-        rtt_selection,
-        queue_size_bdp_selection,
-        aqm_selection,
-        congestion_control_selection,
-        workload_selection
-    from ruled
+    {%- for relation in ['ruled', 'tool_ruled'] %}
+        {%- if not loop.first %}
 
-    union all
-
-    select
-        study_id,
-        run_id,
-        role,
-        demand_role,
-        application,
-        tool_selection,
-        selects,
-        reason,
-        bandwidth_selection,
-        rtt_selection,
-        queue_size_bdp_selection,
-        aqm_selection,
-        congestion_control_selection,
-        workload_selection
-    from tool_ruled
+            union all
+        {% endif %}
+        select
+            study_id,
+            run_id,
+            role,
+            demand_role,
+            application,
+            selects,
+            reason,
+            {{ demand_selections() | join(',\n            ') }},
+            tool_selection
+        from {{ relation }}
+    {%- endfor %}
 ),
 
 final as (
@@ -161,12 +143,7 @@ final as (
         application,
         selects,
         reason,
-        bandwidth_selection,
-        rtt_selection,
-        queue_size_bdp_selection,
-        aqm_selection,
-        congestion_control_selection,
-        workload_selection,
+        {{ demand_selections() | join(',\n        ') }},
         tool_selection
     from together
 )

@@ -21,12 +21,7 @@ selections as (
         application,
         selects,
         reason,
-        bandwidth_selection,
-        rtt_selection,
-        queue_size_bdp_selection,
-        aqm_selection,
-        congestion_control_selection,
-        workload_selection
+        {{ demand_selections() | join(',\n        ') }}
     from judged_roles
 ),
 

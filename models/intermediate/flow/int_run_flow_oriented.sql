@@ -97,35 +97,25 @@ taken_flows as (
 ),
 
 both_orientations as (
-    select
-        study_id,
-        run_id,
-        flow_number,
-        role,
-        protocol,
-        source_host_key as sender_host_key,
-        source_port as sender_port,
-        destination_host_key as receiver_host_key,
-        destination_port as receiver_port,
-        true as is_data_direction,
-        is_ruled
-    from taken_flows
+    {%- for sender, receiver in [('source', 'destination'), ('destination', 'source')] %}
+        {%- if not loop.first %}
 
-    union all
-
-    select
-        study_id,
-        run_id,
-        flow_number,
-        role,
-        protocol,
-        destination_host_key as sender_host_key,
-        destination_port as sender_port,
-        source_host_key as receiver_host_key,
-        source_port as receiver_port,
-        false as is_data_direction,
-        is_ruled
-    from taken_flows
+            union all
+        {% endif %}
+        select
+            study_id,
+            run_id,
+            flow_number,
+            role,
+            protocol,
+            {{ sender }}_host_key as sender_host_key,
+            {{ sender }}_port as sender_port,
+            {{ receiver }}_host_key as receiver_host_key,
+            {{ receiver }}_port as receiver_port,
+            {{ 'true' if sender == 'source' else 'false' }} as is_data_direction,
+            is_ruled
+        from taken_flows
+    {%- endfor %}
 ),
 
 -- Where a manifest declares both directions of one 5-tuple as flows, each direction is the data direction of its own flow.

@@ -72,14 +72,7 @@ polled as (
         counters.handle,
         counters.ecn_marked_packets,
         coalesce(counters.step_marked_packets, 0) as step_marked_packets,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index
-        ) as place,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index desc
-        ) as place_from_end
+        {{ places_of_polls('counters', ['device', 'handle']) }}
     from counters
     inner join run_sources
         on counters.source_hash = run_sources.measurement_hash
@@ -91,8 +84,8 @@ grown as (
         run_id,
         device,
         handle,
-        max(case when place_from_end = 1 then ecn_marked_packets end) - max(case when place = 1 then ecn_marked_packets end) as marks,
-        max(case when place_from_end = 1 then step_marked_packets end) - max(case when place = 1 then step_marked_packets end) as step_marks
+        {{ growth_between_polls('ecn_marked_packets') }} as marks,
+        {{ growth_between_polls('step_marked_packets') }} as step_marks
     from polled
     group by study_id, run_id, device, handle
 ),

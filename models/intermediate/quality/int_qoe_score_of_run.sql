@@ -1,3 +1,4 @@
+{%- set columns = ['study_id', 'scored', 'score_id', 'qoe_metric', 'item', 'frame_number', 'qoe_score'] -%}
 -- A score names its run; or a call or session that runs belong to; or a span of time, and then it is of the run that lay in most of it.
 with
 
@@ -21,13 +22,9 @@ run_spans as (
 
 by_run as (
     select
-        scores.study_id,
-        scores.scored,
-        scores.score_id,
-        scores.qoe_metric,
-        scores.item,
-        scores.frame_number,
-        scores.qoe_score,
+        {%- for column in columns %}
+            scores.{{ column }},
+        {%- endfor %}
         run_spans.run_id,
         scores.join_basis
     from scores
@@ -39,13 +36,9 @@ by_run as (
 
 by_session as (
     select
-        scores.study_id,
-        scores.scored,
-        scores.score_id,
-        scores.qoe_metric,
-        scores.item,
-        scores.frame_number,
-        scores.qoe_score,
+        {%- for column in columns %}
+            scores.{{ column }},
+        {%- endfor %}
         run_spans.run_id,
         'session_id' as join_basis
     from scores
@@ -58,13 +51,9 @@ by_session as (
 
 overlapping as (
     select
-        scores.study_id,
-        scores.scored,
-        scores.score_id,
-        scores.qoe_metric,
-        scores.item,
-        scores.frame_number,
-        scores.qoe_score,
+        {%- for column in columns %}
+            scores.{{ column }},
+        {%- endfor %}
         run_spans.run_id,
         row_number() over (
             partition by scores.score_id
@@ -85,13 +74,7 @@ overlapping as (
 
 by_time as (
     select
-        study_id,
-        scored,
-        score_id,
-        qoe_metric,
-        item,
-        frame_number,
-        qoe_score,
+        {{ columns | join(',\n        ') }},
         run_id,
         'time_overlap' as join_basis
     from overlapping

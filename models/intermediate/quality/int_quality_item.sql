@@ -56,8 +56,7 @@ clips as (
         on
             class_ranges.qoe_model_id
             = case given_scores.qoe_metric when 'ssim' then 'ssim-to-mos' when 'psnr_db' then 'psnr-to-mos' end
-            and given_scores.qoe_score >= coalesce(class_ranges.lower_bound, -1)
-            and (class_ranges.upper_bound is null or given_scores.qoe_score < class_ranges.upper_bound)
+            and {{ is_in_range('given_scores.qoe_score', 'class_ranges') }}
 ),
 
 loads as (
@@ -162,8 +161,7 @@ pages as (
     left join class_ranges
         on
             judged_loads.qoe_model_id = class_ranges.qoe_model_id
-            and judged_loads.mos >= coalesce(class_ranges.lower_bound, -1)
-            and (class_ranges.upper_bound is null or judged_loads.mos < class_ranges.upper_bound)
+            and {{ is_in_range('judged_loads.mos', 'class_ranges') }}
 ),
 
 final as (

@@ -172,8 +172,7 @@ final as (
     left join class_ranges
         on
             with_mos.qoe_model_id = class_ranges.qoe_model_id
-            and with_mos.mos >= coalesce(class_ranges.lower_bound, -1)
-            and (class_ranges.upper_bound is null or with_mos.mos < class_ranges.upper_bound)
+            and {{ is_in_range('with_mos.mos', 'class_ranges') }}
 )
 
 select * from final

@@ -76,16 +76,7 @@ counted as (
         data_directions.role,
         cast({{ integer_divide('flow_intervals.interval_start_ns - runs.start_ns', 1000000000) }} as int) as second,
         cast(sum(flow_intervals.bytes) as bigint) as bytes
-    from flow_intervals
-    inner join data_directions
-        on
-            flow_intervals.source_hash = data_directions.source_hash
-            and flow_intervals.flow_id = data_directions.flow_id
-            and flow_intervals.direction = data_directions.direction
-    inner join runs
-        on
-            data_directions.study_id = runs.study_id
-            and data_directions.run_id = runs.run_id
+    {{ from_flow_intervals() }}
     where
         data_directions.role in {{ competing_roles() }}
         and flow_intervals.interval_start_ns >= runs.start_ns

@@ -155,54 +155,22 @@ study_totals as (
 ),
 
 all_bases as (
-    select
-        study_id,
-        run_id,
-        role,
-        'capture_after' as rate_basis,
-        bytes,
-        packets,
-        window_ms
-    from captured_roles
+    {%- for relation, basis, packets in [
+        ('captured_roles', 'capture_after', 'packets'), ('captured_totals', 'capture_after', 'packets'),
+        ('study_roles', 'study_table', 'cast(null as bigint) as packets'), ('study_totals', 'study_table', 'cast(null as bigint) as packets')
+    ] %}
+        select
+            study_id,
+            run_id,
+            role,
+            '{{ basis }}' as rate_basis,
+            bytes,
+            {{ packets }},
+            window_ms
+        from {{ relation }}
 
-    union all
-
-    select
-        study_id,
-        run_id,
-        role,
-        'capture_after' as rate_basis,
-        bytes,
-        packets,
-        window_ms
-    from captured_totals
-
-    union all
-
-    select
-        study_id,
-        run_id,
-        role,
-        'study_table' as rate_basis,
-        bytes,
-        cast(null as bigint) as packets,
-        window_ms
-    from study_roles
-
-    union all
-
-    select
-        study_id,
-        run_id,
-        role,
-        'study_table' as rate_basis,
-        bytes,
-        cast(null as bigint) as packets,
-        window_ms
-    from study_totals
-
-    union all
-
+        union all
+    {% endfor %}
     -- What a tool does not know of, nothing says: its runs have no rate of all traffic.
     select
         tool_rates.study_id,

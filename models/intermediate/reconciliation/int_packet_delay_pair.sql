@@ -1,3 +1,7 @@
+{%- set packet = [
+    'study_id', 'run_id', 'protocol', 'source_host_key', 'source_port', 'destination_host_key', 'destination_port', 'ip_identification',
+    'transport_word'
+] -%}
 -- The same packet in the queue log and in the captures: packets with equal keys match in their order of time.
 with
 
@@ -66,30 +70,17 @@ captured as (
         on packet_pairs.source_hash = capture_pairs.source_hash
 ),
 
-logged_in_order as (
+{% for source in ['logged', 'captured'] %}
+{{ source }}_in_order as (
     select
         *,
         row_number() over (
-            partition by
-                study_id, run_id, protocol, source_host_key, source_port,
-                destination_host_key, destination_port, ip_identification, transport_word
+            partition by {{ packet | join(', ') }}
             order by first_seen_ns, packet_index
         ) as repetition
-    from logged
+    from {{ source }}
 ),
-
-captured_in_order as (
-    select
-        *,
-        row_number() over (
-            partition by
-                study_id, run_id, protocol, source_host_key, source_port,
-                destination_host_key, destination_port, ip_identification, transport_word
-            order by first_seen_ns, packet_index
-        ) as repetition
-    from captured
-),
-
+{% endfor %}
 final as (
     select
         logged_in_order.study_id,
@@ -106,16 +97,10 @@ final as (
     from logged_in_order
     inner join captured_in_order
         on
-            logged_in_order.study_id = captured_in_order.study_id
-            and logged_in_order.run_id = captured_in_order.run_id
-            and logged_in_order.protocol = captured_in_order.protocol
-            and logged_in_order.source_host_key = captured_in_order.source_host_key
-            and logged_in_order.source_port = captured_in_order.source_port
-            and logged_in_order.destination_host_key = captured_in_order.destination_host_key
-            and logged_in_order.destination_port = captured_in_order.destination_port
-            and logged_in_order.ip_identification = captured_in_order.ip_identification
-            and logged_in_order.transport_word = captured_in_order.transport_word
-            and logged_in_order.repetition = captured_in_order.repetition
+            logged_in_order.repetition = captured_in_order.repetition
+            {%- for column in packet %}
+                and logged_in_order.{{ column }} = captured_in_order.{{ column }}
+            {%- endfor %}
     inner join roles
         on
             logged_in_order.study_id = roles.study_id

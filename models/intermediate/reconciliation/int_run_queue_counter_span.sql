@@ -29,14 +29,7 @@ polled as (
             partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
             order by counters.poll_index
         ) as falls,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id
-            order by counters.poll_index
-        ) as place,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id
-            order by counters.poll_index desc
-        ) as place_from_end
+        {{ places_of_polls('counters', []) }}
     from counters
     inner join run_sources
         on counters.source_hash = run_sources.measurement_hash
@@ -53,10 +46,9 @@ summarised as (
         max(case when place = 1 then coalesce(poll_end_ns, poll_start_ns) end) as first_poll_end_ns,
         max(case when place_from_end = 1 then poll_start_ns end) as last_poll_start_ns,
         max(case when place_from_end = 1 then coalesce(poll_end_ns, poll_start_ns) end) as last_poll_end_ns,
-        max(case when place_from_end = 1 then sent_packets end) - max(case when place = 1 then sent_packets end) as sent_packets,
-        max(case when place_from_end = 1 then sent_bytes end) - max(case when place = 1 then sent_bytes end) as sent_bytes,
-        max(case when place_from_end = 1 then dropped_packets end)
-        - max(case when place = 1 then dropped_packets end) as dropped_packets
+        {{ growth_between_polls('sent_packets') }} as sent_packets,
+        {{ growth_between_polls('sent_bytes') }} as sent_bytes,
+        {{ growth_between_polls('dropped_packets') }} as dropped_packets
     from polled
     group by study_id, run_id
 ),

@@ -44,7 +44,7 @@ quantiles as (
         {{ cell | join(',\n        ') }},
         connections
         {%- for name in quantiles %},
-        cast({{ bin_lower_us(name ~ '_bin') }} + {{ bin_upper_us(name ~ '_bin') }} - 1 as double) / 2000 as {{ name }}
+        {{ bin_midpoint_ms(name ~ '_bin') }} as {{ name }}
         {%- endfor %}
     from ranked
 )

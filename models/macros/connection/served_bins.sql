@@ -1,4 +1,39 @@
 {#-
+    CTEs that end in `served`: queuing delays of connections, of the days that a table does not hold yet, in bins of cells with enough hosts.
+
+    kept, levels, withheld: as for `served_cells`.
+-#}
+{% macro queuing_delays_served(kept, levels, withheld={}) -%}
+{%- set cell = kept + (levels | sum(start=[])) -%}
+{{ connections_of_days_to_make('connections', ['connections', 'connections_of_hosts']) }},
+
+binned as (
+    select
+        {{ cell | join(',\n        ') }},
+        {{ log_linear_bin('queuing_delay_us') }} as bin_index,
+        count(*) as connections,
+        {{ host_bits('client_host_hash') }} as host_bits
+    from connections
+    where outcome = 'counted'
+    group by {{ cell | join(', ') }}, bin_index
+),
+
+{{ doubtful_cells('binned', kept, levels) }},
+
+hosts as (
+    select
+        {{ cell | join(',\n        ') }},
+        client_host_hash as host_hash
+    from connections_of_hosts
+    where outcome = 'counted'
+),
+
+{{ cell_details('hosts', kept, levels) }},
+
+{{ served_cells('binned', kept, levels, withheld=withheld) }}
+{%- endmacro %}
+
+{#-
     CTE `rolled_up`: bins of the cube added up over the omitted dimensions, of the parts that a table does not hold yet. These are
     sums of what the cube serves, so they disclose nothing about the cells that it suppresses.
 
@@ -91,4 +126,19 @@ bins as (
     {%- endfor %}
     where cells.bin_index is not null
 )
+{%- endmacro %}
+
+{#-
+    Columns of `bins` as every mart of them has them.
+
+    period: `start_date` or `start_month`, the period that tells the bins apart. dimensions: as for `bins_of_parts`.
+-#}
+{% macro columns_of_bins(period, dimensions) -%}
+{%- set month_of_day = ['start_month'] if period == 'start_date' else [] -%}
+{{
+    (
+        [period, 'dataset', 'synthetic', 'rtt_basis', 'sample_basis'] + dimensions
+        + ['bin_index'] + month_of_day + ['bin_lower_us', 'bin_upper_us', 'connections']
+    ) | join(',\n        ')
+}}
 {%- endmacro %}

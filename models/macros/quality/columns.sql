@@ -34,3 +34,9 @@
     from {{ relation }}
     {%- endfor %}
 {%- endmacro %}
+
+{#- Whether a value is in the range of a class: at least its lower bound and below its upper one, where it has them. -#}
+{% macro is_in_range(value, ranges) -%}
+    {{ value }} >= coalesce({{ ranges }}.lower_bound, {{ value }})
+            and ({{ ranges }}.upper_bound is null or {{ value }} < {{ ranges }}.upper_bound)
+{%- endmacro %}

@@ -47,3 +47,50 @@ barometer as (
         {%- endfor %}
 )
 {%- endmacro %}
+
+{#-
+    Scores of groups of lines or connections by their round-trip times. These three macros are for the relations `ranked` (a row for each group
+    and percentile, with added_delay_ms, loaded_rtt_ms and idle_rtt_ms, and the bounds of the first two), `barometer`, `grades` and `bounds`.
+-#}
+{% macro scores_of_round_trips() -%}
+ranked.added_delay_ms,
+        ranked.added_delay_lower_ms,
+        ranked.added_delay_upper_ms,
+        grades.quality_class as bufferbloat_grade,
+        ranked.loaded_rtt_ms,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_ms, 0) as responsiveness_rpm,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_upper_ms, 0) as responsiveness_lower_rpm,
+        cast(60000 as double) / nullif(ranked.loaded_rtt_lower_ms, 0) as responsiveness_upper_rpm,
+        {{ qoo_score('ranked.loaded_rtt_ms', 'bounds.perfect', 'bounds.useless') }} as qoo_latency_score,
+        ranked.idle_rtt_ms,
+        barometer.met_share as iqb_lower_score,
+        round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score
+{%- endmacro %}
+
+{#- Ranks among the groups, by this percentile and by the 95th. -#}
+{% macro ranks_of_groups() -%}
+cast(ranked.group_rank as bigint) as group_rank,
+        cast(at_p95.group_rank as bigint) as group_rank_at_p95,
+        ranked.group_rank != at_p95.group_rank as is_rank_changed,
+        true as is_upper_bound
+{%- endmacro %}
+
+{#- What the columns of a group's scores are from. group: the columns that tell groups apart. -#}
+{% macro joins_of_scores(group) -%}
+cross join bounds
+    inner join ranked as at_p95
+        on
+            at_p95.percentile = 95
+            {%- for column in group %}
+                and ranked.{{ column }} = at_p95.{{ column }}
+            {%- endfor %}
+    left join barometer
+        on
+            ranked.percentile = barometer.percentile
+            {%- for column in group %}
+                and ranked.{{ column }} = barometer.{{ column }}
+            {%- endfor %}
+    left join grades
+        on
+            {{ is_in_range('ranked.added_delay_ms', 'grades') }}
+{%- endmacro %}

@@ -39,3 +39,13 @@
             and {{ loads }}.answer_bytes >= {{ page }}.page_bytes
             and {{ loads }}.answer_bytes <= {{ page }}.page_bytes * (1 + {{ page }}.page_bytes_more)
 {%- endmacro %}
+
+{#- The page of IMC'14 in one row: its round trips and bytes, and when round trips dominate. parameters: those of its model. -#}
+{% macro page_of_parameters(parameters='parameters') -%}
+    select
+        max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
+        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio,
+        max(case when parameter = 'page_bytes' then parameter_value end) as page_bytes,
+        max(case when parameter = 'page_bytes_more' then parameter_value end) as page_bytes_more
+    from {{ parameters }}
+{%- endmacro %}

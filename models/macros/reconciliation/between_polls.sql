@@ -17,3 +17,27 @@
             false
         ) as is_perhaps_polled
 {%- endmacro %}
+
+{#-
+    Columns place and place_from_end: the polls of each discipline of a run, numbered from the first and from the last.
+
+    polls: relation with poll_index, beside the relation run_sources. columns: its columns that tell disciplines, or parts of them, apart.
+-#}
+{% macro places_of_polls(polls, columns) -%}
+    {%- set apart -%}
+        run_sources.study_id, run_sources.run_id{% for column in columns %}, {{ polls }}.{{ column }}{% endfor %}
+    {%- endset -%}
+    row_number() over (
+            partition by {{ apart }}
+            order by {{ polls }}.poll_index
+        ) as place,
+        row_number() over (
+            partition by {{ apart }}
+            order by {{ polls }}.poll_index desc
+        ) as place_from_end
+{%- endmacro %}
+
+{#- By how much a counter grew from the first poll to the last; see places_of_polls. -#}
+{% macro growth_between_polls(counter) -%}
+    max(case when place_from_end = 1 then {{ counter }} end) - max(case when place = 1 then {{ counter }} end)
+{%- endmacro %}

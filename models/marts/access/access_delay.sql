@@ -30,7 +30,7 @@ bounded as (
         delays.lines,
         delays.hosts,
         delays.rtt_samples,
-        cast({{ bin_lower_us('delays.bin_index') }} + {{ bin_upper_us('delays.bin_index') }} - 1 as double) / 2000 as median_ms,
+        {{ bin_midpoint_ms('delays.bin_index') }} as median_ms,
         cast({{ bin_lower_us('delays.lower_bin_index') }} as double) / 1000 as lower_ms,
         cast({{ bin_upper_us('delays.upper_bin_index') }} as double) / 1000 as upper_ms,
         certainties.widest_ms

@@ -14,14 +14,7 @@ interval_ranks as (
 ),
 
 run_freezes as (
-    select
-        measured.*,
-        runs.exclusion_reason
-    from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
+    {{ with_exclusion_reason('measured') }}
 ),
 
 differences as (

@@ -10,12 +10,7 @@ parameters as (
 ),
 
 page as (
-    select
-        max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
-        max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio,
-        max(case when parameter = 'page_bytes' then parameter_value end) as page_bytes,
-        max(case when parameter = 'page_bytes_more' then parameter_value end) as page_bytes_more
-    from parameters
+    {{ page_of_parameters() }}
 ),
 
 shared as (

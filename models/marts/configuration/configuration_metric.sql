@@ -13,14 +13,7 @@ interval_ranks as (
 ),
 
 metrics as (
-    select
-        measured.*,
-        runs.exclusion_reason
-    from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
+    {{ with_exclusion_reason('measured') }}
 ),
 
 quartiles as (
@@ -86,7 +79,6 @@ ordered_runs as (
     where exclusion_reason is null
 ),
 
--- Beyond the table, the normal approximation: at most one rank wider than exact.
 chosen_ranks as (
     select
         quartiles.configuration_id,
@@ -94,10 +86,7 @@ chosen_ranks as (
         quartiles.role,
         quartiles.basis,
         quartiles.runs,
-        coalesce(
-            interval_ranks.lower_rank,
-            case when quartiles.runs > 1000 then cast(floor(quartiles.runs / cast(2 as double) - 0.98 * sqrt(quartiles.runs)) as bigint) end
-        ) as lower_rank
+        {{ lower_rank_of_runs('quartiles.runs') }} as lower_rank
     from quartiles
     left join interval_ranks
         on quartiles.runs = interval_ranks.runs

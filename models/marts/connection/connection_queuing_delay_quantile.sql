@@ -97,7 +97,7 @@ final as (
     select
         {{ cell | join(',\n        ') }},
         cast(quantile_per_mille as double) / 1000 as quantile_ratio,
-        cast({{ bin_lower_us('bin_index') }} + {{ bin_upper_us('bin_index') }} - 1 as double) / 2000 as queuing_delay_ms,
+        {{ bin_midpoint_ms('bin_index') }} as queuing_delay_ms,
         cast(connections_of_cell as bigint) as connections,
         true as is_upper_bound
     from chosen

@@ -95,8 +95,7 @@ final as (
     left join class_ranges
         on
             summarised.qoe_model_id = class_ranges.qoe_model_id
-            and summarised.aim_points_median >= coalesce(class_ranges.lower_bound, summarised.aim_points_median)
-            and (class_ranges.upper_bound is null or summarised.aim_points_median < class_ranges.upper_bound)
+            and {{ is_in_range('summarised.aim_points_median', 'class_ranges') }}
 )
 
 select * from final

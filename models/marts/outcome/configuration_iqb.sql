@@ -99,9 +99,8 @@ ranked as (
         described.*,
         rank() over (
             partition by
-                configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
-                configurations.rtt_ms, configurations.application, configurations.rival_application, described.role, described.delay_basis,
-                described.latency_statistic, described.missing_quantities
+                {{ setting_beside_queue('configurations') }},
+                described.role, described.delay_basis, described.latency_statistic, described.missing_quantities
             order by
                 case when described.iqb_lower_score_median is null then 1 else 0 end, described.iqb_lower_score_median desc
         ) as score_rank

@@ -24,14 +24,7 @@ grades as (
 ),
 
 outcomes as (
-    select
-        measured.*,
-        runs.exclusion_reason
-    from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
+    {{ with_exclusion_reason('measured') }}
 ),
 
 {{ binding_in_most_runs('outcomes', key, ['qoo_binding_quantity']) }},
@@ -121,14 +114,12 @@ ranked as (
         counted.*,
         rank() over (
             partition by
-                configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
-                configurations.rtt_ms, configurations.application, configurations.rival_application, counted.role, counted.delay_basis
+                {{ setting_beside_queue('configurations') }}, counted.role, counted.delay_basis
             order by case when counted.loaded_median_ms is null then 1 else 0 end, counted.loaded_median_ms
         ) as rank_by_median,
         rank() over (
             partition by
-                configurations.study_id, configurations.workload, configurations.direction, configurations.bandwidth_bps,
-                configurations.rtt_ms, configurations.application, configurations.rival_application, counted.role, counted.delay_basis
+                {{ setting_beside_queue('configurations') }}, counted.role, counted.delay_basis
             order by case when counted.loaded_p95_ms is null then 1 else 0 end, counted.loaded_p95_ms
         ) as rank_by_p95
     from counted
@@ -177,8 +168,7 @@ final as (
             and ranked.delay_basis = bounds.delay_basis
     left join grades
         on
-            ranked.added_delay_median_ms >= coalesce(grades.lower_bound, ranked.added_delay_median_ms)
-            and (grades.upper_bound is null or ranked.added_delay_median_ms < grades.upper_bound)
+            {{ is_in_range('ranked.added_delay_median_ms', 'grades') }}
 )
 
 select * from final

@@ -213,7 +213,7 @@ replicate_values as (
         replicate,
         percentile,
         connections,
-        cast({{ bin_lower_us('bin_index') }} + {{ bin_upper_us('bin_index') }} - 1 as double) / 2000 as replicate_ms
+        {{ bin_midpoint_ms('bin_index') }} as replicate_ms
     from of_percentiles
 ),
 
@@ -289,44 +289,14 @@ final as (
         case ranked.group_kind when 'network' then 'month' else 'day' end as replication_unit,
         cast(ranked.replicates as bigint) as replicates,
         ranked.connections,
-        ranked.added_delay_ms,
-        ranked.added_delay_lower_ms,
-        ranked.added_delay_upper_ms,
-        grades.quality_class as bufferbloat_grade,
-        ranked.loaded_rtt_ms,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_ms, 0) as responsiveness_rpm,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_upper_ms, 0) as responsiveness_lower_rpm,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_lower_ms, 0) as responsiveness_upper_rpm,
-        {{ qoo_score('ranked.loaded_rtt_ms', 'bounds.perfect', 'bounds.useless') }} as qoo_latency_score,
-        ranked.idle_rtt_ms,
-        barometer.met_share as iqb_lower_score,
-        round(1 - barometer.latency_share + barometer.met_share, 12) as iqb_upper_score,
+        {{ scores_of_round_trips() }},
         'connections tell no jitter, loss or download rate, which AIM adds up' as aim_null_reason,
         {{ median_interval_columns(
             'ranked.added_delay_lower_ms', 'ranked.replicates', unit="case ranked.group_kind when 'network' then 'month' else 'day' end"
         ) }},
-        cast(ranked.group_rank as bigint) as group_rank,
-        cast(at_p95.group_rank as bigint) as group_rank_at_p95,
-        ranked.group_rank != at_p95.group_rank as is_rank_changed,
-        true as is_upper_bound
+        {{ ranks_of_groups() }}
     from ranked
-    cross join bounds
-    inner join ranked as at_p95
-        on
-            at_p95.percentile = 95
-            {%- for column in group %}
-                and ranked.{{ column }} = at_p95.{{ column }}
-            {%- endfor %}
-    left join barometer
-        on
-            ranked.percentile = barometer.percentile
-            {%- for column in group %}
-                and ranked.{{ column }} = barometer.{{ column }}
-            {%- endfor %}
-    left join grades
-        on
-            ranked.added_delay_ms >= coalesce(grades.lower_bound, ranked.added_delay_ms)
-            and (grades.upper_bound is null or ranked.added_delay_ms < grades.upper_bound)
+    {{ joins_of_scores(group) }}
 )
 
 select * from final

@@ -133,8 +133,7 @@ pointed as (
     left join points
         on
             given.quantity = points.quantity
-            and given.quantity_value >= coalesce(points.lower_bound, given.quantity_value)
-            and (points.upper_bound is null or given.quantity_value < points.upper_bound)
+            and {{ is_in_range('given.quantity_value', 'points') }}
 ),
 
 summed as (
@@ -208,8 +207,7 @@ final as (
     left join class_ranges
         on
             judged.qoe_model_id = class_ranges.qoe_model_id
-            and judged.aim_points >= coalesce(class_ranges.lower_bound, judged.aim_points)
-            and (class_ranges.upper_bound is null or judged.aim_points < class_ranges.upper_bound)
+            and {{ is_in_range('judged.aim_points', 'class_ranges') }}
 )
 
 select * from final

@@ -135,8 +135,7 @@ final as (
             and judged.run_id = configurations.run_id
     left join grades
         on
-            judged.added_delay_ms >= coalesce(grades.lower_bound, judged.added_delay_ms)
-            and (grades.upper_bound is null or judged.added_delay_ms < grades.upper_bound)
+            {{ is_in_range('judged.added_delay_ms', 'grades') }}
 )
 
 select * from final

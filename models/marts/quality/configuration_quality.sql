@@ -17,14 +17,7 @@ interval_ranks as (
 ),
 
 items as (
-    select
-        measured.*,
-        runs.exclusion_reason
-    from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
+    {{ with_exclusion_reason('measured') }}
 ),
 
 -- A run without any score counts as one that is left out of the median, not as one of the runs behind it.
@@ -109,16 +102,12 @@ ordered_runs as (
     where items > 0
 ),
 
--- Beyond the table, the normal approximation: at most one rank wider than exact.
 chosen_ranks as (
     select
         of_runs.configuration_id,
         of_runs.qoe_model_id,
         interval_ranks.level_ratio,
-        coalesce(
-            interval_ranks.lower_rank,
-            case when of_runs.runs > 1000 then cast(floor(of_runs.runs / cast(2 as double) - 0.98 * sqrt(of_runs.runs)) as bigint) end
-        ) as lower_rank
+        {{ lower_rank_of_runs('of_runs.runs') }} as lower_rank
     from of_runs
     left join interval_ranks
         on of_runs.runs = interval_ranks.runs

@@ -17,14 +17,7 @@ classes as (
 ),
 
 items as (
-    select
-        measured.*,
-        runs.exclusion_reason
-    from measured
-    inner join runs
-        on
-            measured.study_id = runs.study_id
-            and measured.run_id = runs.run_id
+    {{ with_exclusion_reason('measured') }}
 ),
 
 counted as (

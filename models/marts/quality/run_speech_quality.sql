@@ -138,8 +138,7 @@ final as (
     left join class_ranges
         on
             judged.qoe_model_id = class_ranges.qoe_model_id
-            and judged.mos >= coalesce(class_ranges.lower_bound, judged.mos)
-            and (class_ranges.upper_bound is null or judged.mos < class_ranges.upper_bound)
+            and {{ is_in_range('judged.mos', 'class_ranges') }}
 )
 
 select * from final

@@ -1,3 +1,7 @@
+{%- set counts = [
+    'enqueued_packets', 'dequeued_packets', 'dropped_packets', 'dropped_overlimit_packets', 'dropped_aqm_packets', 'dropped_in_queue_packets',
+    'unseen_enqueue_packets', 'queued_at_end_packets', 'window_dropped_packets'
+] -%}
 with
 
 reconciliations as (
@@ -47,15 +51,9 @@ run_counts as (
         usable_logs.study_id,
         usable_logs.run_id,
         'all' as role,
-        cast(coalesce(sum(role_counts.enqueued_packets), 0) as bigint) as enqueued_packets,
-        cast(coalesce(sum(role_counts.dequeued_packets), 0) as bigint) as dequeued_packets,
-        cast(coalesce(sum(role_counts.dropped_packets), 0) as bigint) as dropped_packets,
-        cast(coalesce(sum(role_counts.dropped_overlimit_packets), 0) as bigint) as dropped_overlimit_packets,
-        cast(coalesce(sum(role_counts.dropped_aqm_packets), 0) as bigint) as dropped_aqm_packets,
-        cast(coalesce(sum(role_counts.dropped_in_queue_packets), 0) as bigint) as dropped_in_queue_packets,
-        cast(coalesce(sum(role_counts.unseen_enqueue_packets), 0) as bigint) as unseen_enqueue_packets,
-        cast(coalesce(sum(role_counts.queued_at_end_packets), 0) as bigint) as queued_at_end_packets,
-        cast(coalesce(sum(role_counts.window_dropped_packets), 0) as bigint) as window_dropped_packets,
+        {%- for column in counts %}
+            cast(coalesce(sum(role_counts.{{ column }}), 0) as bigint) as {{ column }},
+        {%- endfor %}
         max(queue_logs.lost_events) as lost_events
     from usable_logs
     inner join queue_logs
@@ -72,15 +70,7 @@ all_counts as (
         study_id,
         run_id,
         role,
-        enqueued_packets,
-        dequeued_packets,
-        dropped_packets,
-        dropped_overlimit_packets,
-        dropped_aqm_packets,
-        dropped_in_queue_packets,
-        unseen_enqueue_packets,
-        queued_at_end_packets,
-        window_dropped_packets,
+        {{ counts | join(',\n        ') }},
         cast(null as bigint) as lost_events
     from role_counts
 
@@ -90,15 +80,7 @@ all_counts as (
         study_id,
         run_id,
         role,
-        enqueued_packets,
-        dequeued_packets,
-        dropped_packets,
-        dropped_overlimit_packets,
-        dropped_aqm_packets,
-        dropped_in_queue_packets,
-        unseen_enqueue_packets,
-        queued_at_end_packets,
-        window_dropped_packets,
+        {{ counts | join(',\n        ') }},
         lost_events
     from run_counts
 ),

@@ -1,3 +1,4 @@
+{%- set counted = ['sent_packets', 'sent_bytes', 'dropped_packets', 'overlimits', 'requeues', 'ecn_marked_packets'] -%}
 with
 
 run_sources as (
@@ -30,14 +31,7 @@ polled as (
         counters.ecn_marked_packets,
         counters.backlog_bytes,
         counters.backlog_packets,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index
-        ) as place,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index desc
-        ) as place_from_end,
+        {{ places_of_polls('counters', ['device', 'handle']) }},
         counters.sent_packets < lag(counters.sent_packets) over (
             partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
             order by counters.poll_index
@@ -59,13 +53,9 @@ summarised as (
         count(*) as polls,
         max(case when falls then 1 else 0 end) = 1 as falls,
         cast(max(poll_start_ns) - min(poll_start_ns) as double) / 1000000 as polled_ms,
-        max(case when place_from_end = 1 then sent_packets end) - max(case when place = 1 then sent_packets end) as sent_packets,
-        max(case when place_from_end = 1 then sent_bytes end) - max(case when place = 1 then sent_bytes end) as sent_bytes,
-        max(case when place_from_end = 1 then dropped_packets end) - max(case when place = 1 then dropped_packets end) as dropped_packets,
-        max(case when place_from_end = 1 then overlimits end) - max(case when place = 1 then overlimits end) as overlimits,
-        max(case when place_from_end = 1 then requeues end) - max(case when place = 1 then requeues end) as requeues,
-        max(case when place_from_end = 1 then ecn_marked_packets end)
-        - max(case when place = 1 then ecn_marked_packets end) as ecn_marked_packets,
+        {%- for column in counted %}
+            {{ growth_between_polls(column) }} as {{ column }},
+        {%- endfor %}
         max(backlog_packets) as backlog_max_packets,
         max(backlog_bytes) as backlog_max_bytes
     from polled
@@ -83,12 +73,9 @@ final as (
         summarised.source_status,
         summarised.polls,
         summarised.polled_ms,
-        case when not summarised.falls then summarised.sent_packets end as sent_packets,
-        case when not summarised.falls then summarised.sent_bytes end as sent_bytes,
-        case when not summarised.falls then summarised.dropped_packets end as dropped_packets,
-        case when not summarised.falls then summarised.overlimits end as overlimits,
-        case when not summarised.falls then summarised.requeues end as requeues,
-        case when not summarised.falls then summarised.ecn_marked_packets end as ecn_marked_packets,
+        {%- for column in counted %}
+            case when not summarised.falls then summarised.{{ column }} end as {{ column }},
+        {%- endfor %}
         summarised.backlog_max_packets,
         summarised.backlog_max_bytes
     from summarised

@@ -1,3 +1,4 @@
+{%- set counted = ['sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'] -%}
 -- What each tin of CAKE and each queue of DualPI2 did in a run, by the polls of its counters.
 with
 
@@ -24,14 +25,7 @@ polled as (
         counters.kind,
         counters.diffserv_mode,
         counters.shaper_rate_bps,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, parts.device, parts.handle, parts.part_number
-            order by parts.poll_index
-        ) as place,
-        row_number() over (
-            partition by run_sources.study_id, run_sources.run_id, parts.device, parts.handle, parts.part_number
-            order by parts.poll_index desc
-        ) as place_from_end,
+        {{ places_of_polls('parts', ['device', 'handle', 'part_number']) }},
         coalesce(parts.sent_packets, parts.enqueued_packets) < lag(coalesce(parts.sent_packets, parts.enqueued_packets)) over (
             partition by run_sources.study_id, run_sources.run_id, parts.device, parts.handle, parts.part_number
             order by parts.poll_index
@@ -60,10 +54,8 @@ summarised as (
         max(case when place_from_end = 1 then shaper_rate_bps end) as shaper_rate_bps,
         count(*) as polls,
         max(case when falls then 1 else 0 end) = 1 as falls,
-        {%- for column in [
-            'sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'
-        ] %}
-            max(case when place_from_end = 1 then {{ column }} end) - max(case when place = 1 then {{ column }} end) as {{ column }},
+        {%- for column in counted %}
+            {{ growth_between_polls(column) }} as {{ column }},
         {%- endfor %}
         max(peak_delay_us) as peak_delay_us,
         {{ ordered_mean('cast(coalesce(mean_delay_us, queue_delay_us) as double)') }} as mean_delay_us,
@@ -89,9 +81,7 @@ final as (
         summarised.diffserv_mode,
         summarised.shaper_rate_bps,
         summarised.polls,
-        {%- for column in [
-            'sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'
-        ] %}
+        {%- for column in counted %}
             case
                 when not summarised.falls then summarised.{{ column }}
             end as {{ 'arrived_in_part_packets' if column == 'enqueued_packets' else column }},

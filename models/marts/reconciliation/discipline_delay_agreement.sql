@@ -37,29 +37,22 @@ run_packets as (
 ),
 
 at_each_and_at_all_rates as (
-    select
-        study_id,
-        run_id,
-        aqm,
-        bandwidth_bps,
-        synthetic,
-        is_counted,
-        difference_ns,
-        is_beyond_frame
-    from run_packets
+    {%- for bandwidth in ['bandwidth_bps', 'cast(null as bigint) as bandwidth_bps'] %}
+        {%- if not loop.first %}
 
-    union all
-
-    select
-        study_id,
-        run_id,
-        aqm,
-        cast(null as bigint) as bandwidth_bps,
-        synthetic,
-        is_counted,
-        difference_ns,
-        is_beyond_frame
-    from run_packets
+            union all
+        {% endif %}
+        select
+            study_id,
+            run_id,
+            aqm,
+            {{ bandwidth }},
+            synthetic,
+            is_counted,
+            difference_ns,
+            is_beyond_frame
+        from run_packets
+    {%- endfor %}
 ),
 
 run_levels as (

@@ -5,19 +5,7 @@ with
 
 final as (
     select
-        start_month,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        detail_level,
-        access_technology,
-        country,
-        asn,
-        bin_index,
-        bin_lower_us,
-        bin_upper_us,
-        connections,
+        {{ columns_of_bins('start_month', dimensions) }},
         true as is_upper_bound
     from bins
 )

@@ -5,19 +5,7 @@ with
 
 final as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        access_technology,
-        proximity_class,
-        transfer_size_class,
-        bin_index,
-        start_month,
-        bin_lower_us,
-        bin_upper_us,
-        connections,
+        {{ columns_of_bins('start_date', dimensions) }},
         true as is_upper_bound
     from bins
 )

@@ -5,20 +5,7 @@ with
 
 final as (
     select
-        start_month,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        detail_level,
-        access_technology,
-        country,
-        asn,
-        rtt_statistic,
-        bin_index,
-        bin_lower_us,
-        bin_upper_us,
-        connections
+        {{ columns_of_bins('start_month', dimensions) }}
     from bins
 )
 

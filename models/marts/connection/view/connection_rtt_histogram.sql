@@ -8,23 +8,7 @@ with
 
 final as (
     select
-        start_date,
-        dataset,
-        synthetic,
-        rtt_basis,
-        sample_basis,
-        detail_level,
-        access_technology,
-        proximity_class,
-        country,
-        transfer_size_class,
-        ip_version,
-        rtt_statistic,
-        bin_index,
-        start_month,
-        bin_lower_us,
-        bin_upper_us,
-        connections
+        {{ columns_of_bins('start_date', dimensions) }}
     from bins
 )
 
