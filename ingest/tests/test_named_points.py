@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.named_points import FAULT, FAULTS, POINTS, STOP_AT, STOP_FILE, WRITES, point_of
+from sojourn_ingest.named_points import FAULT, FAULTS, POINTS, WRITES, point_of
 
 PROGRAM = """
 from sojourn_ingest import named_points
@@ -22,11 +22,9 @@ print("end", flush=True)
 """
 
 
-def start(**settings: str) -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if name not in (STOP_AT, STOP_FILE)}
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], env=environment | settings, stdout=subprocess.PIPE, text=True
-    )
+def start(fault: str = "") -> subprocess.Popen[str]:
+    environment = {**os.environ, FAULT: fault}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def test_without_the_setting_nothing_stops() -> None:
@@ -36,7 +34,7 @@ def test_without_the_setting_nothing_stops() -> None:
 
 @pytest.mark.parametrize(("at", "passed"), [("commit.published", 2), ("facts.written:2", 3), ("commit.published:2", 4)])
 def test_a_process_is_killed_at_the_point_and_time(at: str, passed: int) -> None:
-    process = start(SOJOURN_STOP_AT=at)
+    process = start(f"kill@{at}")
     printed, _ = process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert len(printed.split()) == passed
@@ -44,11 +42,11 @@ def test_a_process_is_killed_at_the_point_and_time(at: str, passed: int) -> None
 
 def test_of_two_processes_the_first_pauses_and_goes_on_when_it_is_told(tmp_path: Path) -> None:
     file = tmp_path / "stopped"
-    first = start(SOJOURN_STOP_AT="facts.written", SOJOURN_STOP_FILE=str(file))
+    first = start(f"pause@facts.written,{file}")
     _, status = os.waitpid(first.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
     assert file.read_text() == str(first.pid)
-    second, _ = start(SOJOURN_STOP_AT="facts.written", SOJOURN_STOP_FILE=str(file)).communicate()
+    second, _ = start(f"pause@facts.written,{file}").communicate()
     assert second.endswith("end\n")
     os.kill(first.pid, signal.SIGCONT)
     printed, _ = first.communicate()
@@ -56,15 +54,14 @@ def test_of_two_processes_the_first_pauses_and_goes_on_when_it_is_told(tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["stopped"]
 
 
-@pytest.mark.parametrize("at", ["commit", "commit.published:0", "commit.published:x", "x:1"])
-def test_a_setting_that_names_no_point_is_an_error(at: str) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        point_of({STOP_AT: at})
-
-
 @pytest.mark.parametrize(
-    "fault", ["kill", "kill@x", "boom@facts.written", "eio@facts.written", "torn@commit.published", "@"]
-)
+    "fault",
+    [
+        "kill", "kill@x", "kill@x:1", "kill@commit", "kill@commit.published:0", "kill@commit.published:x",
+        "boom@facts.written", "eio@facts.written", "torn@commit.published", "@", "pause@facts.written",
+        "pause@facts.written,", "kill@facts.written,file",
+    ],
+)  # fmt: skip
 def test_a_fault_that_cannot_happen_is_an_error(fault: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         point_of({FAULT: fault})
@@ -79,7 +76,7 @@ def test_faults_are_raised_at_the_point_and_time(tmp_path: Path) -> None:
             reach("data.flushing", tmp_path)
         assert raised.value.errno == number
         reach("data.flushing", tmp_path)
-    assert set(FAULTS) == {"kill", "eio", "enospc", "torn", "slow"}
+    assert set(FAULTS) == {"kill", "pause", "eio", "enospc", "torn", "slow"}
     assert set(POINTS) > set(WRITES)
 
 

@@ -1,11 +1,10 @@
 """Points in the course of a command at which a test makes it fail: killed, a disk that fails or is full, a torn write.
 
-``SOJOURN_STOP_AT=commit.published:3`` ends the process by SIGKILL when it reaches that point for the third time;
-without a number it is the first. With ``SOJOURN_STOP_FILE=FILE`` a process pauses there instead (SIGSTOP), once it has
-written its id to FILE; of several processes, such as the tasks of Spark, only the first that comes there.
-
-``SOJOURN_FAULT=enospc@data.flushing:2`` does another thing at a point: see `FAULTS`. Errors and torn writes happen only
-at `WRITES`, the points that come right before something is written, renamed, linked or removed.
+``SOJOURN_FAULT=kill@commit.published:3`` kills the process when it reaches that point for the third time; without a
+number it is the first. `FAULTS` lists what else can happen. Errors and torn writes happen only at `WRITES`, the points
+that come right before something is written, renamed, linked or removed. A pause has a file behind a comma
+(``pause@facts.written,FILE``): of several processes, such as the tasks of Spark, only the first to reach the point
+pauses.
 
 Without a setting a point is a call of a function that does nothing.
 """
@@ -21,8 +20,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-STOP_AT = "SOJOURN_STOP_AT"
-STOP_FILE = "SOJOURN_STOP_FILE"
 FAULT = "SOJOURN_FAULT"
 #: What a slow step takes more.
 SLOW_S = 0.2
@@ -30,6 +27,7 @@ SLOW_S = 0.2
 #: What may happen at a point, and what it stands for.
 FAULTS = {
     "kill": "the process is killed",
+    "pause": "the process writes its id to a file and pauses (SIGSTOP)",
     "eio": "the disk reports an error (EIO)",
     "enospc": "the disk is full (ENOSPC)",
     "torn": "half of the file is on the disk, and the process is killed",
@@ -72,7 +70,7 @@ class Reach(Protocol):
     """What is called at each point, with its name and the file that is being written there, if it is one."""
 
     def __call__(self, point: str, file: Path | None = None) -> None:
-        """Go on, or do what the settings say."""
+        """Go on, or do what the setting says."""
 
 
 class _Once:
@@ -119,9 +117,10 @@ def _tear(file: Path | None) -> None:
     _kill(file)
 
 
-def _act_of(fault: str) -> Callable[[Path | None], None]:
+def _act_of(fault: str, claim: Path) -> Callable[[Path | None], None]:
     return {
         "kill": _kill,
+        "pause": _pause(claim),
         "eio": _fail(errno.EIO),
         "enospc": _fail(errno.ENOSPC),
         "torn": _tear,
@@ -146,37 +145,32 @@ def _pass_by(point: str, file: Path | None = None) -> None:
     """Go on: no point is set."""
 
 
-def _point_and_times(setting: str, text: str) -> tuple[str, int]:
-    point, _, times = text.partition(":")
-    if point not in POINTS:
-        raise ValueError(f"{setting}={text}: no such point; expected one of {', '.join(POINTS)}")
-    if times and not (times.isascii() and times.isdigit() and int(times) > 0):
-        raise ValueError(f"{setting}={text}: expected a number from 1 on behind the colon")
-    return point, int(times or 1)
-
-
 def point_of(environment: Mapping[str, str]) -> Reach:
     """Return the function to be called at each point with its name.
 
     Raises
     ------
     ValueError
-        If a setting names no point or fault, what follows its colon is not a number, or the fault cannot happen there.
+        If the setting names no point or fault, what follows its colon is not a number, the fault cannot happen there,
+        or a pause has no file.
     """
-    stop, fault = environment.get(STOP_AT), environment.get(FAULT)
-    if fault:
-        kind, _, where = fault.partition("@")
-        if kind not in FAULTS:
-            raise ValueError(f"{FAULT}={fault}: expected {', '.join(FAULTS)}, then @ and a point")
-        point, times = _point_and_times(FAULT, where)
-        if kind not in ("kill", "slow") and point not in WRITES:
-            raise ValueError(f"{FAULT}={fault}: nothing is written at this point; expected one of {', '.join(WRITES)}")
-        return _Once(point, times, _act_of(kind), again=kind == "slow")
-    if stop:
-        point, times = _point_and_times(STOP_AT, stop)
-        claim = environment.get(STOP_FILE)
-        return _Once(point, times, _pause(Path(claim)) if claim else _kill)
-    return _pass_by
+    fault = environment.get(FAULT)
+    if not fault:
+        return _pass_by
+    kind, _, where = fault.partition("@")
+    where, _, claim = where.partition(",")
+    point, _, times = where.partition(":")
+    if kind not in FAULTS:
+        raise ValueError(f"{FAULT}={fault}: expected {', '.join(FAULTS)}, then @ and a point")
+    if point not in POINTS:
+        raise ValueError(f"{FAULT}={fault}: no such point; expected one of {', '.join(POINTS)}")
+    if times and not (times.isascii() and times.isdigit() and int(times) > 0):
+        raise ValueError(f"{FAULT}={fault}: expected a number from 1 on behind the colon")
+    if kind not in ("kill", "pause", "slow") and point not in WRITES:
+        raise ValueError(f"{FAULT}={fault}: nothing is written at this point; expected one of {', '.join(WRITES)}")
+    if (kind == "pause") != bool(claim):
+        raise ValueError(f"{FAULT}={fault}: expected a comma and a file after a pause, and after nothing else")
+    return _Once(point, int(times or 1), _act_of(kind, Path(claim)), again=kind == "slow")
 
 
 #: To be called at each point, with its name.

@@ -441,7 +441,7 @@ def test_a_kill_between_recordings_leaves_a_lake_that_the_next_run_completes(
         [command[0], "ingest", *map(str, firsts), "--var", str(killed)], check=True, stdout=subprocess.DEVNULL
     )
     for point in ("commit.published:2", "facts.written:2", "commit.published:3"):
-        environment = {**os.environ, "SOJOURN_STOP_AT": point}
+        environment = {**os.environ, "SOJOURN_FAULT": f"kill@{point}"}
         done = subprocess.run([*command, str(killed)], env=environment, capture_output=True, check=False)
         assert done.returncode == -signal.SIGKILL
         # Each packet once, in the old recordings or in the new ones.

@@ -144,7 +144,7 @@ def test_a_killed_merge_goes_on_where_it_stopped(labs: tuple[Path, Path], tmp_pa
     ingest(tmp_path / "two", labs[1])
     command = [sys.executable, "-m", "sojourn_ingest.cli", "merge", "one", "two", "--into", "all"]
     killed = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "SOJOURN_STOP_AT": "commit.published:2"}, check=False,
+        command, cwd=tmp_path, env={**os.environ, "SOJOURN_FAULT": "kill@commit.published:2"}, check=False,
         capture_output=True, text=True,
     )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL, killed.stderr

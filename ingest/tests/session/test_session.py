@@ -196,7 +196,7 @@ def test_kill_in_the_middle_leaves_a_lake_that_the_next_run_completes(
     total = len(files_below(map(Path, runs)))
     commits = 0
     for point, times in (("commit.published", 3), ("facts.written", 5), ("commit.published", total // 3)):
-        environment = {**os.environ, "SOJOURN_STOP_AT": f"{point}:{times}"}
+        environment = {**os.environ, "SOJOURN_FAULT": f"kill@{point}:{times}"}
         done = subprocess.run([*command, str(killed)], env=environment, capture_output=True, check=False)
         assert done.returncode == -signal.SIGKILL
         lake = Lake(killed / "lake")

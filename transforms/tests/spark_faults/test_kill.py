@@ -28,8 +28,7 @@ def test_an_ingest_whose_worker_is_killed_finishes_with_every_row_once(
 ) -> None:
     var, file = tmp_path / "var", tmp_path / "stopped"
     # The point is in the tasks, whose Python gets its environment from the executor's.
-    at_facts = {"SOJOURN_STOP_AT": "facts.written", "SOJOURN_STOP_FILE": str(file)}
-    conf = {"spark.executor.memory": "700m"} | {f"spark.executorEnv.{name}": value for name, value in at_facts.items()}
+    conf = {"spark.executor.memory": "700m", "spark.executorEnv.SOJOURN_FAULT": f"pause@facts.written,{file}"}
     running = start(var, "ingest", *spark_options(cluster.master_url, conf), *one_block(sample))
     paused = stopped_at(file, running)
     cluster.kill_worker(cluster.worker_of(paused))
@@ -43,7 +42,7 @@ def test_an_ingest_whose_driver_is_killed_is_completed_by_the_same_command(
 ) -> None:
     var, file = tmp_path / "var", tmp_path / "stopped"
     command = ("ingest", "--engine", "spark", "--master", "local[2]", *one_block(sample))
-    running = start(var, *command, SOJOURN_STOP_AT="commit.published:3", SOJOURN_STOP_FILE=str(file))
+    running = start(var, *command, SOJOURN_FAULT=f"pause@commit.published:3,{file}")
     assert stopped_at(file, running) == running.pid
     os.killpg(running.pid, signal.SIGKILL)
     running.communicate()
@@ -64,7 +63,7 @@ def test_a_build_whose_driver_and_then_whose_worker_is_killed_gives_the_same_mar
     marts = var / "spark" / "warehouse" / "marts.db"
 
     file = tmp_path / "stopped"
-    killed = start(var, *command, SOJOURN_STOP_AT="mart.built", SOJOURN_STOP_FILE=str(file))
+    killed = start(var, *command, SOJOURN_FAULT=f"pause@mart.built,{file}")
     assert stopped_at(file, killed) == killed.pid
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
@@ -73,7 +72,7 @@ def test_a_build_whose_driver_and_then_whose_worker_is_killed_gives_the_same_mar
     assert abandoned
 
     file.unlink()
-    running = start(var, *command, SOJOURN_STOP_AT="mart.built:3", SOJOURN_STOP_FILE=str(file))
+    running = start(var, *command, SOJOURN_FAULT=f"pause@mart.built:3,{file}")
     assert stopped_at(file, running) == running.pid
     assert not any(folder.exists() for folder in abandoned)
     assert len(list(marts.iterdir())) >= 3

@@ -145,9 +145,10 @@ def test_an_ingest_ends_while_a_straggler_stands_still(
     cluster: Any, expected: Path, sample: Path, tmp_path: Path
 ) -> None:
     var, file = tmp_path / "var", tmp_path / "stopped"
-    at_facts = {"SOJOURN_STOP_AT": "facts.written", "SOJOURN_STOP_FILE": str(file)}
-    settings = SPECULATION | {f"spark.executorEnv.{name}": value for name, value in at_facts.items()}
-    settings["spark.executor.memory"] = "700m"
+    settings = SPECULATION | {
+        "spark.executor.memory": "700m",
+        "spark.executorEnv.SOJOURN_FAULT": f"pause@facts.written,{file}",
+    }
     running = start(var, "ingest", *spark_options(cluster.master_url, settings), *one_block(sample))
     paused = stopped_at(file, running)
     straggler = cluster.worker_of(paused)
