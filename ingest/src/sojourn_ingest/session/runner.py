@@ -18,10 +18,10 @@ from sojourn_ingest.formats.interface import Context, InputError
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt
 from sojourn_ingest.session.decoding import decode
-from sojourn_ingest.session.files import FileAttempts
-from sojourn_ingest.session.pairs import PairAttempts
+from sojourn_ingest.session.file_attempts import FileAttempts
+from sojourn_ingest.session.pair_attempts import PairAttempts
 from sojourn_ingest.session.plan import Plan, PlannedRecording
-from sojourn_ingest.session.recordings import RecordingAttempts
+from sojourn_ingest.session.recording_attempts import RecordingAttempts
 from sojourn_ingest.session.state import Decode, IngestState
 
 Item = TypeVar("Item")

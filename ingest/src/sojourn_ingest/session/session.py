@@ -21,14 +21,14 @@ from sojourn_ingest.formats.interface import (
 from sojourn_ingest.formats.registry import Registry, is_description
 from sojourn_ingest.lake import DataFile, Lake
 from sojourn_ingest.session.attempt import Attempt
-from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.content_attempts import ContentAttempts
 from sojourn_ingest.session.decoding import decode_part
 from sojourn_ingest.session.draft import Draft
-from sojourn_ingest.session.files import FileAttempts
-from sojourn_ingest.session.pairs import PairAttempts
+from sojourn_ingest.session.file_attempts import FileAttempts
+from sojourn_ingest.session.pair_attempts import PairAttempts
 from sojourn_ingest.session.plan import Plan, RecordingLimit, plan
 from sojourn_ingest.session.recorded_paths import path_text
-from sojourn_ingest.session.recordings import RecordingAttempts
+from sojourn_ingest.session.recording_attempts import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
 from sojourn_ingest.session.sources import HEAD_BYTES, content_hash, open_head
 from sojourn_ingest.session.state import IngestState

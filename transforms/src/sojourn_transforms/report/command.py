@@ -21,7 +21,7 @@ from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import check_place, has_display, write_page
 from sojourn_transforms.report.page import REPORT, page_of
-from sojourn_transforms.report.runs import ReportQuestion, opened_build, selected
+from sojourn_transforms.report.selected_runs import ReportQuestion, opened_build, selected
 
 
 @dataclass(frozen=True)

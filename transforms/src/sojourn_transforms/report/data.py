@@ -13,7 +13,7 @@ from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
 from sojourn_transforms.report.fitted import Fitted, digits_of
-from sojourn_transforms.report.runs import BLOCKS, FACTORS_OF_MODEL
+from sojourn_transforms.report.selected_runs import BLOCKS, FACTORS_OF_MODEL
 
 #: Boxes beside one another; more have no room for their names.
 BOXES = 8

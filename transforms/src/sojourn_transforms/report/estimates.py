@@ -17,7 +17,7 @@ from sojourn_transforms.look.content import Column, Evidence, Figure, Section, T
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.texts import short
 from sojourn_transforms.report.fitted import SIGNIFICANT, Fitted, of_three_digits
-from sojourn_transforms.report.runs import FACTORS_OF_MODEL
+from sojourn_transforms.report.selected_runs import FACTORS_OF_MODEL
 
 IN_TABLE = "in the table, 95 %"
 

@@ -10,7 +10,7 @@ import numpy as np
 from sojourn_statistics.mixed.design import Design
 from sojourn_statistics.mixed.fitting import FEW_BLOCKS, LinearEstimate, MixedFit
 from sojourn_statistics.mixed.residuals import ResidualCheck
-from sojourn_transforms.report.runs import SelectedRuns
+from sojourn_transforms.report.selected_runs import SelectedRuns
 
 SIGNIFICANT = 0.05
 #: Largest over smallest standard deviation of cells from which one variance for all is doubtful, whatever a test says.

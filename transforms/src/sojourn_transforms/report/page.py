@@ -16,7 +16,7 @@ from sojourn_transforms.report.data import data_section
 from sojourn_transforms.report.diagnostics import diagnostics_section
 from sojourn_transforms.report.estimates import differences_of, estimates_section, findings
 from sojourn_transforms.report.fitted import Fitted, value_unit
-from sojourn_transforms.report.runs import FACTORS_OF_MODEL, ReportError, SelectedRuns
+from sojourn_transforms.report.selected_runs import FACTORS_OF_MODEL, ReportError, SelectedRuns
 
 #: Sentences of a study with many settings that a page has room for.
 MOST_FINDINGS = 12

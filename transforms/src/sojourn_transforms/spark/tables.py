@@ -16,9 +16,9 @@ from sojourn_transforms.comparison_mart import COMPARISON
 from sojourn_transforms.running.data_tests import counts_sql
 from sojourn_transforms.running.runner import Built, Task
 from sojourn_transforms.running.statements import ModelError, Statement
-from sojourn_transforms.spark.comparisons import standard_comparisons
 from sojourn_transforms.spark.shared_ctes import frame_of
 from sojourn_transforms.spark.sized_sessions import SizedSessions, lake_bytes
+from sojourn_transforms.spark.standard_comparisons import standard_comparisons
 from sojourn_transforms.statistics_marts import computed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from sojourn_ingest.formats.interface import InputError, Reading, Recording, Sou
 from sojourn_ingest.lake import Commit
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt, attempts_of
-from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.content_attempts import ContentAttempts
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text

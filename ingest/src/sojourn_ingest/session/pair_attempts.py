@@ -5,7 +5,7 @@ from __future__ import annotations
 from sojourn_ingest.formats.interface import DescribingFormat, InputError, Pair, Source
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
-from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.content_attempts import ContentAttempts
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.sources import open_file
 from sojourn_ingest.session.state import IngestState

@@ -8,7 +8,7 @@ from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Commit
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
-from sojourn_ingest.session.contents import ContentAttempts
+from sojourn_ingest.session.content_attempts import ContentAttempts
 from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.sources import OpenedFile, open_file
 from sojourn_ingest.session.state import IngestState
