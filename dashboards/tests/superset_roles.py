@@ -62,14 +62,12 @@ class Asking:
         return {
             "open a dashboard": self.status("GET", "/superset/dashboard/one/"),
             "read a chart's rows": self.rows(),
-            "ask a chart for an expression that it has": self.rows(
+            "use an expression that a chart has": self.rows(
                 metrics=[METRIC], extras={"where": f"({CONDITION['sqlExpression']})", "having": ""}
             ),
-            "ask a chart for an expression of one's own": self.rows(
-                metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}]
-            ),
-            "ask a chart for a column of one's own": self.rows(columns=["upper(run_id)"], metrics=[METRIC]),
-            "ask a chart for a condition of one's own": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
+            "use your own expression in a chart": self.rows(metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}]),
+            "use your own column in a chart": self.rows(columns=["upper(run_id)"], metrics=[METRIC]),
+            "use your own condition in a chart": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
             "make charts": self.status("POST", "/api/v1/chart/", chart),
             "make dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change another's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),

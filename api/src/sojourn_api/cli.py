@@ -109,11 +109,11 @@ def serve(
     without_keys: Annotated[
         bool,
         typer.Option(
-            "--without-keys", help="Let everyone read who reaches an address beyond this machine, without a key."
+            "--without-keys", help="Listen beyond this machine without keys, so that anyone who reaches the address can read."
         ),
     ] = False,
     tls_certificate: Annotated[
-        Path | None, typer.Option(help="PEM file of the certificate and those that signed it; serves HTTPS.")
+        Path | None, typer.Option(help="PEM file of the certificate and its chain; serves HTTPS.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
 ) -> None:

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Compare queues by repeated runs over real Linux queue disciplines.")
     group.command("run", short_help="Run a plan, or continue it.")(run)
     group.command("plan", short_help="Show what a plan would run.")(show)
-    group.command("status", short_help="Show how far a study is.")(status)
+    group.command("status", short_help="Show the progress of a study.")(status)
     app.add_typer(group, name="testbed", short_help="Compare queues by repeated runs.")
 
 
@@ -47,7 +47,7 @@ def run(
     repetitions: Repetitions = None,
     image: Image = None,
     compression: Annotated[
-        Literal["gzip", "xz", "none"], typer.Option(help="How captures and logs are kept.")
+        Literal["gzip", "xz", "none"], typer.Option(help="Compression of captures and logs.")
     ] = "gzip",
     guests: Annotated[
         int, typer.Option(min=1, max=64, help="Guests side by side (qemu): one core and 2.5 GiB of memory each.")
@@ -72,7 +72,7 @@ def run(
 def status(
     folder: Annotated[Path, typer.Argument(help="Folder of the results.", exists=True, file_okay=False)],
 ) -> None:
-    """Show how far a study is, and which runs failed why.
+    """Show the progress of a study, and which runs failed and why.
 
     For example:
 

@@ -132,10 +132,10 @@ def compare_builds_command(
     left: Annotated[Path, typer.Argument(metavar="LEFT", help="Folder of all generated files, or one snapshot.")],
     right: Annotated[Path, typer.Argument(metavar="RIGHT", help="The other one.")],
 ) -> None:
-    """Compare two installations row for row: every lake table, and every mart that each of them serves.
+    """Compare two installations row for row: every lake table, and every mart that both serve.
 
-    Counts, integers, texts, flags and bins must be equal, doubles to 1e-9 of their value. Every difference is
-    listed, and the status is 1 when there is one. Of snapshots only the marts are compared.
+    Counts, integers, text, flags and bins must be equal; doubles may differ by 1e-9 of their value. Every difference is
+    listed; if there is any, the exit status is 1. Of snapshots, only the marts are compared.
 
     For example:
 

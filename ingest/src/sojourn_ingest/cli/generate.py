@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
     group.command("flent", short_help="Generate flent's results of two queues.")(flent)
-    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a worst site that is known.")(
+    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a known worst site.")(
         passive_rtt
     )
     app.add_typer(group, name="generate")
@@ -41,14 +41,14 @@ def connections(
     ],
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another synthetic data set.")] = 1,
-    days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections spread.")] = 28,
+    days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections are spread.")] = 28,
     workers: Annotated[
         int, typer.Option(min=1, help="Number of days written in parallel; each uses one core.")
     ] = os.cpu_count() or 1,
 ) -> None:
     """Generate connections with smoothed RTT, calibrated to the shares that IMC'14 published.
 
-    Every row is labelled synthetic, and so is all that is served. The same rows, seed and days give the same bytes.
+    Every row, and everything served from it, is labelled synthetic. The same rows, seed and days give the same bytes.
     Ingest the folder with `sojourn ingest`. OUT.truth.json contains the true shares, quantiles and shares of hosts of
     the data set, computed and not drawn.
 

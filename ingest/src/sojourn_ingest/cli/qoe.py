@@ -12,11 +12,11 @@ from sojourn_ingest.printable import counted
 
 def register(app: typer.Typer) -> None:
     """Add ``qoe`` to the command line."""
-    group = typer.Typer(no_args_is_help=True, help="Compute quality from what a run carried.")
+    group = typer.Typer(no_args_is_help=True, help="Compute the quality of video from a capture of its run.")
 
     @group.callback()
     def qoe_options() -> None:
-        """Compute quality from what a run carried, as files that `sojourn ingest` reads."""
+        """Compute the quality of video from a capture of its run, as files that `sojourn ingest` reads."""
 
     group.command("video", short_help="SSIM and PSNR of each frame that arrived.")(video)
     app.add_typer(group, name="qoe")
