@@ -109,7 +109,8 @@ def serve(
     without_keys: Annotated[
         bool,
         typer.Option(
-            "--without-keys", help="Listen beyond this machine without keys, so that anyone who reaches the address can read."
+            "--without-keys",
+            help="Listen beyond this machine without keys, so that anyone who reaches the address can read.",
         ),
     ] = False,
     tls_certificate: Annotated[

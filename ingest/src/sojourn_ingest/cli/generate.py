@@ -28,9 +28,7 @@ def register(app: typer.Typer) -> None:
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
     group.command("flent", short_help="Generate flent's results of two queues.")(flent)
-    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a known worst site.")(
-        passive_rtt
-    )
+    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a known worst site.")(passive_rtt)
     app.add_typer(group, name="generate")
 
 
