@@ -18,8 +18,8 @@
 
 mod call;
 mod capture;
-mod catalogue;
 mod connection;
+mod declarations;
 mod flow;
 mod input;
 mod output;
@@ -35,11 +35,11 @@ mod twos_complement;
 
 pub use capture::decoder::{CaptureDecoder, CaptureOptions};
 pub use capture::recording::{CaptureInput, CaptureSpan, capture_span, holds_capture};
-pub use catalogue::{decoded, link_types, refusal_reasons};
 pub use connection::ndt::document::NdtVersion;
 pub use connection::ndt::result::{NdtConnection, NdtResult};
 pub use connection::ss_socket::{SsEndpoint, SsSocket};
 pub use connection::tcp_info::decoder::{TcpInfoDecoder, TcpInfoOptions};
+pub use declarations::{decoded, link_types, refusal_reasons};
 pub use input::fingerprint::{Fingerprint, fingerprint};
 pub use input::utc_time::parse_rfc3339_ns;
 pub use output::decoded::Decoded;

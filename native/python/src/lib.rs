@@ -13,7 +13,7 @@ mod addresses;
 mod batch;
 mod batches;
 mod capture;
-mod catalogue;
+mod declarations;
 mod errors;
 mod fingerprint;
 mod ndt;
@@ -39,10 +39,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<addresses::PrefixTable>()?;
     module.add_class::<addresses::AddressResolver>()?;
     module.add_class::<tcp_info::TcpInfoDecoder>()?;
-    module.add_class::<catalogue::LinkType>()?;
-    module.add_class::<catalogue::QueueLogForm>()?;
-    module.add_class::<catalogue::RefusalReason>()?;
-    module.add_class::<catalogue::Decoded>()?;
+    module.add_class::<declarations::LinkType>()?;
+    module.add_class::<declarations::QueueLogForm>()?;
+    module.add_class::<declarations::RefusalReason>()?;
+    module.add_class::<declarations::Decoded>()?;
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(queue_log::queue_log_form, module)?)?;
     module.add_function(wrap_pyfunction!(recording::capture_span, module)?)?;
@@ -50,10 +50,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(texts::rfc3339_ns, module)?)?;
     module.add_function(wrap_pyfunction!(ndt::ndt_connections, module)?)?;
     module.add_function(wrap_pyfunction!(ss_socket::ss_socket, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::link_types, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::queue_log_forms, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::refusal_reasons, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::decoded, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::core_version, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations::link_types, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations::queue_log_forms, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations::refusal_reasons, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations::decoded, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations::core_version, module)?)?;
     Ok(())
 }
