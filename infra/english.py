@@ -59,6 +59,17 @@ RULES = {
     r"may be given (?:again|several times)": "may be repeated",
     r"at the most": "at most",
     r"\d+ s of the processor|seconds? by the clock": "of CPU, or elapsed",
+    r"one's own": "your own",
+    r"if need be": "if necessary",
+    r"stands? there": "is listed, or is there",
+    r"(?:is|are|be) asked of (?!how|what|whether)": "is checked against, or must match",
+    r"(?:Read|Kept|Counted|Taken|Refused) are (?=files|those|the)": "files are read, …: the subject first",
+    r"(?:is|are) taken over": "is kept, copied or linked",
+    r"(?:anything|nothing) of (?=an? |any|another|loss|what|it\b|them\b)": "about",
+    r"(?:is|are) held to": "is compared with, or must equal",
+    r"in columns? of (?:its|their) own": "in a separate column",
+    r"of which (?:little|nothing|much) is": "about which …, or with little …",
+    r"(?:both|all roles) (?:are|were) there": "are active",
 }
 #: A phrase may be wrapped: any white space counts as the space of a rule.
 _WRAPPED = {rule.replace(" ", r"\s+"): advice for rule, advice in RULES.items()}
@@ -121,7 +132,8 @@ def ruled_out(name: str, content: str) -> Iterator[tuple[int, str, str]]:
         return
     for line, text in texts(name, content):
         for match in PATTERN.finditer(text):
-            advice = next(advice for rule, advice in _WRAPPED.items() if re.fullmatch(rule, match[0]))
+            # In its place, because a rule may look at what follows.
+            advice = next(advice for rule, advice in _WRAPPED.items() if re.compile(rule).match(text, match.start()))
             yield line + text.count("\n", 0, match.start()), " ".join(match[0].split()), advice
 
 

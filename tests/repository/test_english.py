@@ -44,3 +44,11 @@ def test_phrases_are_found_across_a_break_of_the_line() -> None:
     assert [(line, phrase) for line, phrase, _ in english.ruled_out("dashboards/assets/a.yaml", text)] == [
         (1, "is a path of its own")
     ]
+
+
+def test_a_rule_that_looks_at_what_follows_has_its_advice() -> None:
+    text = "Read are files with a header. It does not say\nanything of loss.\n"
+    assert list(english.ruled_out("page.md", text)) == [
+        (1, "Read are", "files are read, …: the subject first"),
+        (2, "anything of", "about"),
+    ]
