@@ -128,5 +128,8 @@ def test_a_folder_that_is_not_an_older_publication_is_never_written_over(
     assert (site / "notes.txt").exists()
 
 
-def test_a_snapshot_without_a_build_says_what_to_do(commands: Any, tmp_path: Path) -> None:
-    assert "run `sojourn build`" in commands.run("publish", tmp_path / "o", "--var", tmp_path / "none", status=1)
+def test_a_snapshot_without_a_build_says_what_to_do_and_nothing_else(commands: Any, tmp_path: Path) -> None:
+    said = commands.run("publish", tmp_path / "new" / "o", "--var", tmp_path / "none", status=1)
+    assert "run `sojourn build`" in said
+    assert "copying" not in said
+    assert not (tmp_path / "new").exists()

@@ -212,6 +212,8 @@ def publish(order: Order, out: Path, on_step: Callable[[str], None]) -> Publicat
     """
     end_killed_publications(out)
     check_target(out)
+    # What cannot be published is refused before a folder is made or a step is announced.
+    declare(order, None)
     out.parent.mkdir(parents=True, exist_ok=True)
     with staging_folder(out) as staging:
         on_step("copying Parquet files")
