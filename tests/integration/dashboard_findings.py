@@ -36,7 +36,8 @@ def main() -> None:
                 query += f" ORDER BY {params['timeseries_limit_metric']['sqlExpression']} DESC"
             query += f" LIMIT {limit}"
             rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in asked(connection, query)]
-            answers[question] = limit, [html.unescape(row).strip() for row in rows]
+            # A number and its unit stay on one line by a no-break space.
+            answers[question] = limit, [" ".join(html.unescape(row).split()) for row in rows]
     print(json.dumps(answers))
 
 
