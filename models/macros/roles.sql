@@ -7,3 +7,19 @@
 {% macro declared_roles() -%}
     ('app', 'tcp', 'rival', 'tcp_control')
 {%- endmacro %}
+
+{#- Rows of each role, and again of all of them as the role `all`. role: SQL of a row's role. columns: what else is kept. -#}
+{% macro roles_and_all(rows, columns, role='role') -%}
+    {%- for role_of_row in [role, "'all' as role"] %}
+    {%- if not loop.first %}
+
+    union all
+    {% endif %}
+    select
+        study_id,
+        run_id,
+        {{ role_of_row }},
+        {{ columns | join(',\n        ') }}
+    from {{ rows }}
+    {%- endfor %}
+{%- endmacro %}

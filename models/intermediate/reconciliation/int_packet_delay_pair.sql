@@ -70,17 +70,26 @@ captured as (
         on packet_pairs.source_hash = capture_pairs.source_hash
 ),
 
-{% for source in ['logged', 'captured'] %}
-{{ source }}_in_order as (
+logged_in_order as (
     select
         *,
         row_number() over (
             partition by {{ packet | join(', ') }}
             order by first_seen_ns, packet_index
         ) as repetition
-    from {{ source }}
+    from logged
 ),
-{% endfor %}
+
+captured_in_order as (
+    select
+        *,
+        row_number() over (
+            partition by {{ packet | join(', ') }}
+            order by first_seen_ns, packet_index
+        ) as repetition
+    from captured
+),
+
 final as (
     select
         logged_in_order.study_id,

@@ -46,9 +46,8 @@ doubtful_cells as (
 {%- endif -%}
 {%- endmacro %}
 
-{% macro cell_details_by_joins(hosts, kept, levels) -%}
-{%- set given_up = levels | sum(start=[]) -%}
-{%- set cell = kept + given_up -%}
+{#- CTE `observed`: the hosts of some cells, each once. cells: a CTE with the columns of `cell`. -#}
+{% macro observed_hosts(hosts, cells, cell) -%}
 observed as (
     select distinct
         {%- for column in cell %}
@@ -56,12 +55,18 @@ observed as (
         {%- endfor %}
         hosts_of_cells.host_hash
     from {{ hosts }} as hosts_of_cells
-    inner join doubtful_cells
+    inner join {{ cells }}
         on
         {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = doubtful_cells.{{ column }}
+            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = {{ cells }}.{{ column }}
         {%- endfor %}
-),
+)
+{%- endmacro %}
+
+{% macro cell_details_by_joins(hosts, kept, levels) -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+{{ observed_hosts(hosts, 'doubtful_cells', cell) }},
 
 level_0 as (
     select
@@ -148,19 +153,7 @@ cells_of_few as (
     having coalesce(bit_count({{ host_bits('host_hash') }}), 0) < {{ minimum_hosts() }}
 ),
 
-observed as (
-    select distinct
-        {%- for column in cell %}
-        hosts_of_cells.{{ column }},
-        {%- endfor %}
-        hosts_of_cells.host_hash
-    from {{ hosts }} as hosts_of_cells
-    inner join cells_of_few
-        on
-        {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = cells_of_few.{{ column }}
-        {%- endfor %}
-),
+{{ observed_hosts(hosts, 'cells_of_few', cell) }},
 
 counted_0 as (
     select

@@ -51,23 +51,7 @@ role_packets as (
 ),
 
 role_and_all_packets as (
-    select
-        study_id,
-        run_id,
-        role,
-        departure_utc_ns,
-        sojourn_ns
-    from role_packets
-
-    union all
-
-    select
-        study_id,
-        run_id,
-        'all' as role,
-        departure_utc_ns,
-        sojourn_ns
-    from role_packets
+    {{ roles_and_all('role_packets', ['departure_utc_ns', 'sojourn_ns']) }}
 ),
 
 ranked as (

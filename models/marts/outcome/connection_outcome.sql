@@ -58,33 +58,23 @@ bounds as (
 days as (
     {%- for kind, source in kinds.items() %}
         {%- set value = "'all'" if kind == 'all' else kind %}
-        {%- if not loop.first %}
+        {%- set first = loop.first %}
+        {%- for quantity, rows in [("'added_delay' as quantity", source), ('quantity', 'rtts')] %}
+            {%- if not first or not loop.first %}
 
-            union all
-        {% endif %}
-        select
-            'added_delay' as quantity,
-            '{{ kind }}' as group_kind,
-            {{ value }} as group_value,
-            start_date,
-            {{ always | join(',\n        ') }},
-            bin_index,
-            connections
-        from {{ source }}
-        where {{ value }} != 'withheld'
-
-        union all
-
-        select
-            quantity,
-            '{{ kind }}' as group_kind,
-            {{ value }} as group_value,
-            start_date,
-            {{ always | join(',\n        ') }},
-            bin_index,
-            connections
-        from rtts
-        where {{ value }} != 'withheld'
+                union all
+            {% endif %}
+            select
+                {{ quantity }},
+                '{{ kind }}' as group_kind,
+                {{ value }} as group_value,
+                start_date,
+                {{ always | join(',\n                ') }},
+                bin_index,
+                connections
+            from {{ rows }}
+            where {{ value }} != 'withheld'
+        {%- endfor %}
     {%- endfor %}
 ),
 
@@ -113,29 +103,20 @@ replicated as (
     from days
     where group_kind = 'all'
 
-    union all
+    {%- for quantity, rows in [("'added_delay' as quantity", 'networks'), ('quantity', 'rtts_of_networks')] %}
 
-    select
-        'added_delay' as quantity,
-        'network' as group_kind,
-        cast(asn as string) as group_value,
-        {{ always | join(',\n        ') }},
-        cast(start_month as string) as replicate,
-        bin_index,
-        connections
-    from networks
+        union all
 
-    union all
-
-    select
-        quantity,
-        'network' as group_kind,
-        cast(asn as string) as group_value,
-        {{ always | join(',\n        ') }},
-        cast(start_month as string) as replicate,
-        bin_index,
-        connections
-    from rtts_of_networks
+        select
+            {{ quantity }},
+            'network' as group_kind,
+            cast(asn as string) as group_value,
+            {{ always | join(',\n            ') }},
+            cast(start_month as string) as replicate,
+            bin_index,
+            connections
+        from {{ rows }}
+    {%- endfor %}
 ),
 
 bins as (

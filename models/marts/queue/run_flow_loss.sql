@@ -14,27 +14,10 @@ queue_logs as (
 ),
 
 role_and_all_packets as (
-    select
-        study_id,
-        run_id,
-        case when role in {{ competing_roles() }} then role else 'other' end as role,
-        fate = 'dequeued' as is_received,
-        drop_kind,
-        is_marked_here,
-        packet_bytes
-    from packets
-
-    union all
-
-    select
-        study_id,
-        run_id,
-        'all' as role,
-        fate = 'dequeued' as is_received,
-        drop_kind,
-        is_marked_here,
-        packet_bytes
-    from packets
+    {{ roles_and_all(
+        'packets', ["fate = 'dequeued' as is_received", 'drop_kind', 'is_marked_here', 'packet_bytes'],
+        role="case when role in " ~ competing_roles() ~ " then role else 'other' end as role"
+    ) }}
 ),
 
 counted as (

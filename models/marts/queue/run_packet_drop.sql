@@ -29,21 +29,7 @@ offered_packets as (
 ),
 
 role_and_all_packets as (
-    select
-        study_id,
-        run_id,
-        role,
-        is_dropped
-    from offered_packets
-
-    union all
-
-    select
-        study_id,
-        run_id,
-        'all' as role,
-        is_dropped
-    from offered_packets
+    {{ roles_and_all('offered_packets', ['is_dropped']) }}
 ),
 
 logged as (

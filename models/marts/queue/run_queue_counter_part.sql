@@ -1,4 +1,6 @@
-{%- set counted = ['sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'] -%}
+{%- set counted = [
+    'sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'
+] -%}
 -- What each tin of CAKE and each queue of DualPI2 did in a run, by the polls of its counters.
 with
 
