@@ -289,10 +289,10 @@ compared as (
             when judged.own_value is not null then null
             when findings.not_answered_reason is not null then findings.not_answered_reason
             when units_asked.population in ('connection', 'host')
-                then 'the build has no data set of connections with the name of the study, or one of too few hosts'
+                then 'the build has no data set of connections named after the study, or one with too few hosts'
             when units_asked.population = 'subject' then 'the build has no ratings of the study'
             when described_studies.study_id is null then 'the build has no run of the study'
-            else 'no run of the build is one that the finding is of'
+            else 'no run of the study in the build has the settings of the statement'
         end as not_answered_reason,
         coalesce(elsewhere.other_configurations, 0) as other_configurations,
         cast(coalesce(elsewhere.other_telling_configurations, 0) as bigint) as other_telling_configurations,

@@ -293,7 +293,7 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
             ],
             "agrees",
             "1 of 1 statement of TMA'23 comes out again. 1 more statement has no tolerance to judge by. 3 statements "
-            "are not answered, most because: x.",
+            "are not answered, most because x.",
         ),
     ],
 )

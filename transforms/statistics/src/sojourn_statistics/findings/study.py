@@ -70,4 +70,4 @@ def _unanswered(statements: Iterable[list[Row]], count: int) -> str:
     ]
     text = f"{counted(count, 'statement')} {'is' if count == 1 else 'are'} not answered"
     usual = max(sorted(set(reasons)), key=reasons.count)
-    return f"{text}{': ' if len(set(reasons)) == 1 else ', most because: '}{usual}."
+    return f"{text}{': ' if len(set(reasons)) == 1 else ', most because '}{usual}."
