@@ -144,7 +144,7 @@ setup-tests: ## Install everything that tests need
 	@$(MAKE) --jobs 2 setup-spark setup-dashboards site-generator test-tools
 
 .PHONY: test-tools
-test-tools: ## Install what tests need beside Sojourn: Chromium, tshark, tcptrace, cpio, eatmydata, ffmpeg and faketime, from Debian's packages, flent, and validators
+test-tools:
 	@infra/setup/debian-packages.sh chromium tshark tcptrace cpio eatmydata ffmpeg faketime
 	@$(UV) venv --quiet --allow-existing var/tools/flent
 	@$(UV) pip install --quiet --python var/tools/flent/bin/python flent==2.1.1 numpy==2.2.6 setuptools==80.9.0
@@ -212,12 +212,6 @@ test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
 	@echo "==> Go tests"
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
-.PHONY: test-fuzz-smoke
-test-fuzz-smoke: ## Every fuzz target on 10,000 generated inputs, the same each time (3 minutes)
-	@echo "==> fuzz targets: 10,000 contents"
-	@native/fuzz/run.sh smoke
-	@ingest/fuzz/run.sh smoke all
-
 .PHONY: test-unit
 test-unit: ## Fast tests of the Python packages, the Superset adapter and the repository itself
 	@echo "==> unit tests"
@@ -252,7 +246,10 @@ test-browser-planted: ## Dashboards over planted builds: a growing one, studies,
 .PHONY: test-long
 test-long: setup-tests testbed-image ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, 10 million connections
 	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
-	@$(MAKE) lint-sql test-fuzz-smoke test-browser-planted
+	@$(MAKE) lint-sql test-browser-planted
+	@echo "==> fuzz targets: 10,000 contents, the same each time"
+	@native/fuzz/run.sh smoke
+	@ingest/fuzz/run.sh smoke all
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
 	@echo "==> planted truth of 10 million connections"
 	@SOJOURN_TEST_WORLD_ROWS=10000000 .venv/bin/pytest -q transforms/tests/connection_marts/test_truth.py

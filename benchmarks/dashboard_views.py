@@ -77,7 +77,7 @@ def reader(superset: str) -> Iterator[tuple[BrowserContext, int]]:
 
     The second value is the process group of the browser.
     """
-    chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    chromium = shutil.which("chromium") or "/usr/bin/chromium"
     with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             profile,

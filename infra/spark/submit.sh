@@ -4,13 +4,12 @@
 #     SOJOURN_SPARK_MASTER=spark://host:7077 infra/spark/submit.sh ingest --engine spark /mnt/captures
 #
 # The decoder and all that tasks import travel as one archive, rebuilt when the lock file or the sources change. Workers need
-# the same minor version of Python under the name python3 (or SOJOURN_WORKER_PYTHON), and see the captures under the same path.
+# the same minor version of Python under the name python3 (or that of PYSPARK_PYTHON), and see the captures under the same path.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 : "${SOJOURN_SPARK_MASTER:?name the cluster, such as spark://host:7077}"
 var=${SOJOURN_VAR:-var}
-worker_python=${SOJOURN_WORKER_PYTHON:-python3}
 uv=$(infra/setup/uv.sh path)
 archives=$var/spark/archives
 fingerprint=$(cat uv.lock $(git ls-files native ingest/src transforms/src) | sha256sum | cut -c 1-16)
@@ -34,7 +33,7 @@ settings=()
 for setting in ${SOJOURN_SPARK_CONF:-}; do
   settings+=(--conf "$setting")
 done
-export PYSPARK_PYTHON=$worker_python PYSPARK_DRIVER_PYTHON=$PWD/.venv/bin/python
+export PYSPARK_PYTHON=${PYSPARK_PYTHON:-python3} PYSPARK_DRIVER_PYTHON=$PWD/.venv/bin/python
 # Java runs before the command does, so it is silenced here.
 logging=-Dlog4j2.configurationFile=file://$PWD/transforms/src/sojourn_transforms/spark/log4j2.properties
 exec .venv/bin/spark-submit --master "$SOJOURN_SPARK_MASTER" --archives "$archive#sojourn" \

@@ -30,6 +30,6 @@ for target in "$@"; do
     )
   done
   echo "==> wheel for $target"
-  (cd "$root/infra/wheel" && SOJOURN_NATIVE_WHEELS=$built SOJOURN_COMPILED=$root/var/wheels/compiled "$uv" build --quiet --wheel --out-dir "$out" .)
+  (cd "$root/infra/wheel" && SOJOURN_NATIVE_WHEELS=$built "$uv" build --quiet --wheel --out-dir "$out" .)
 done
 ls -1 "$out"/sojourn-*.whl

@@ -2,7 +2,7 @@
 
 Extension modules come from wheels that maturin has built, because maturin also checks which systems they run on: the
 environment variable SOJOURN_NATIVE_WHEELS names their folder. The tag of the whole is theirs. The models' compiled
-statements are in the folder that SOJOURN_COMPILED names, so that whoever installs the wheel needs no dbt.
+statements are in var/wheels/compiled, so that the installed wheel needs no dbt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEELS_VARIABLE = "SOJOURN_NATIVE_WHEELS"
-COMPILED_VARIABLE = "SOJOURN_COMPILED"
+COMPILED = ROOT / "var" / "wheels" / "compiled"
 #: Folder of each package's project, and the extra that its dependencies belong to; None: every installation has them.
 PROJECTS = {
     "ingest": None,
@@ -100,9 +100,9 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Collect the files; raise ValueError if a wheel of an extension module is missing or does not fit."""
-        named, compiled = os.environ.get(WHEELS_VARIABLE), os.environ.get(COMPILED_VARIABLE)
-        if named is None or compiled is None:
-            raise ValueError(f"{WHEELS_VARIABLE} or {COMPILED_VARIABLE} is not set; run make wheels, which makes both")
+        named, compiled = os.environ.get(WHEELS_VARIABLE), sorted(COMPILED.glob("compiled-*.json"))
+        if named is None or not compiled:
+            raise ValueError(f"{WHEELS_VARIABLE} is not set, or {COMPILED} has no statements; run make wheels")
         files = build_data["force_include"]
         for folder in PROJECTS:
             source = ROOT / folder / "src"
@@ -114,7 +114,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                 below = path.relative_to(ROOT / data)
                 if path.is_file() and not NOT_DATA & set(below.parts) and not below.name.startswith("."):
                     files[str(path)] = f"{place}/{below}"
-        for path in sorted(Path(compiled).glob("compiled-*.json")):
+        for path in compiled:
             files[str(path)] = f"sojourn_transforms/project/{path.name}"
         files[str(ROOT / "LICENSE")] = "sojourn_ingest/LICENSE"
         tags = set()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzz the parsers in Python with Atheris: run.sh SECONDS|smoke [TARGET…]. Without a TARGET, each of parsers.py
+# Fuzz the parsers in Python with Atheris: run.sh SECONDS|smoke [TARGET…] [-OPTION=VALUE…], of libFuzzer. Without a TARGET, each of parsers.py
 # is run; "all" is one that changes between them. Seeds are written from the inputs of the tests each time. What is found stays in
 # artifacts/; a fixed one belongs into regressions/TARGET/, which tests read too.
 set -euo pipefail
@@ -11,7 +11,14 @@ case $amount in
   smoke) bounds=(-seed=1 -runs=10000 -max_total_time=120) ;;
   *) bounds=(-max_total_time="$amount") ;;
 esac
-targets=("$@")
+targets=()
+options=(-timeout=10 -max_len=16384)
+for word in "$@"; do
+  case $word in
+    -*) options+=("$word") ;;
+    *) targets+=("$word") ;;
+  esac
+done
 python=../../.venv/bin/python
 if [ "$(uname -sm)" != "Linux x86_64" ]; then
   echo "fuzzing of the parsers in Python is left out: Atheris has wheels for Linux on x86-64 alone" >&2
@@ -33,7 +40,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$kept/$target" "artifacts/$target" "regressions/$target" "seeds/$target"
   echo "==> fuzz $target (Python, $amount)"
   ended=0
-  "$python" fuzz.py "$target" "${bounds[@]}" -timeout="${SOJOURN_FUZZ_TIMEOUT_S:-10}" -rss_limit_mb=2048 -max_len=16384 \
+  "$python" fuzz.py "$target" "${bounds[@]}" "${options[@]}" -rss_limit_mb=2048 \
     -print_final_stats=1 -dict=seeds/tokens.dict -artifact_prefix="artifacts/$target/" \
     "$kept/$target" "seeds/$target" "regressions/$target" >"$log" 2>&1 || ended=$?
   ../../infra/fuzz/count.sh add python "$target" "$log"

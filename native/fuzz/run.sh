@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Fuzz the decoder: run.sh SECONDS|smoke [TARGET…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
+# Fuzz the decoder: run.sh SECONDS|smoke [TARGET…] [-OPTION=VALUE…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
 # crate): the coverage flags are those that cargo-fuzz passes, without a sanitizer, since the decoder has no
-# unsafe code. Without a TARGET, all binaries of Cargo.toml are run. What is found stays in artifacts/; a fixed one belongs into regressions/.
+# unsafe code. Without a TARGET, all binaries of Cargo.toml are run. Options are libFuzzer's: -max_len=512 tries short contents
+# several times as often, which meet what long ones seldom do; -timeout=60 suits a machine on which others leave little. What is found stays in artifacts/; a fixed one belongs into regressions/.
 set -euo pipefail
 cd "$(dirname "$0")"
 amount=${1:?seconds for each target, or smoke}
@@ -11,11 +12,14 @@ case $amount in
   smoke) bounds=(-seed=1 -runs=10000 -max_total_time=30) ;;
   *) bounds=(-max_total_time="$amount") ;;
 esac
-targets=("$@")
-# What one content may take. The time is that of the clock: a process that others leave little of the machine to needs more.
-most=${SOJOURN_FUZZ_TIMEOUT_S:-10}
-# The longest content. Short ones are tried several times as often, and meet what long ones seldom do.
-longest=${SOJOURN_FUZZ_MOST_BYTES:-65536}
+targets=()
+options=(-timeout=10 -max_len=65536)
+for word in "$@"; do
+  case $word in
+    -*) options+=("$word") ;;
+    *) targets+=("$word") ;;
+  esac
+done
 if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(sed -n '/^\[\[bin\]\]$/,/^name = /s/^name = "\(.*\)"$/\1/p' Cargo.toml)
 fi
@@ -31,7 +35,7 @@ binaries="target/$(rustc -vV | sed -n 's/host: //p')/release"
 for target in "${targets[@]}"; do
   mkdir -p "$kept/$target" "artifacts/$target" "regressions/$target"
   echo "==> fuzz $target ($amount)"
-  "$binaries/$target" "${bounds[@]}" -timeout="$most" -rss_limit_mb=1024 -max_len="$longest" -print_final_stats=1 \
+  "$binaries/$target" "${bounds[@]}" "${options[@]}" -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="artifacts/$target/" "$kept/$target" "seeds/$target" "regressions/$target" 2>&1 |
     tee "$log" | grep -E "^stat::|ERROR|SUMMARY|panicked|DONE|cov:.*(DONE|REDUCE.*00000 )" | tail -n 12
   ../../infra/fuzz/count.sh add rust "$target" "$log"

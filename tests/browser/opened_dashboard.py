@@ -182,9 +182,9 @@ def logged_in(profile: Path) -> Iterator[Browser]:
     """Log in to Superset through the form, in a browser with a folder of its own."""
     api_url, superset = setting("SOJOURN_API_URL"), setting("SOJOURN_SUPERSET_URL").rstrip("/")
     user, password = setting("SUPERSET_ADMIN_USER"), setting("SUPERSET_ADMIN_PASSWORD")
-    chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    chromium = shutil.which("chromium") or "/usr/bin/chromium"
     if not Path(chromium).is_file():
-        pytest.fail(f"no browser at {chromium}: install Debian's chromium, or set SOJOURN_CHROMIUM")
+        pytest.fail(f"no browser at {chromium}: install Debian's chromium, or link yours as chromium")
     api = Client(api_url, unknown_values="allow")
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(

@@ -2,7 +2,7 @@
 
 Run with Superset's environment (`uv run --project dashboards pytest tests/browser`) and these variables:
 SOJOURN_API_URL, SOJOURN_SUPERSET_URL, SUPERSET_ADMIN_USER, SUPERSET_ADMIN_PASSWORD; optional:
-SOJOURN_SCREENSHOT (where the picture of the whole dashboard goes), SOJOURN_CHROMIUM.
+SOJOURN_SCREENSHOT (where the picture of the whole dashboard goes).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
@@ -21,7 +20,7 @@ WITHIN_S = 600
 def test_the_search_works_without_a_server(tmp_path: Path) -> None:
     site = tmp_path / "site"
     subprocess.run([ROOT / ".venv/bin/python", ROOT / "infra/site/build.py", "--out", site], check=True)
-    chromium = os.environ.get("SOJOURN_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+    chromium = shutil.which("chromium") or "/usr/bin/chromium"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
