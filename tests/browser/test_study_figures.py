@@ -21,7 +21,8 @@ WITHOUT_RUNS = {f"Mean queuing delay in ms by buffer in packets: {side} congeste
 BOXES = "Utilisation of each second, by buffer and direction"
 COMPETITION = "synthetic-competition"
 MATRIX = (
-    "Incumbents against competitors on the chosen link: the incumbent's share of both rates, while both are active, in %"
+    "Incumbents against competitors on the chosen link: the incumbent's share of both rates, "
+    "while both are active, in %"
 )
 CHECK = "Do two that change places share the whole link?"
 
