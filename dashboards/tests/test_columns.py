@@ -58,14 +58,13 @@ def marts() -> Iterator[sqlite3.Connection]:
 
 
 def source(dataset: dict[str, Any]) -> str:
-    """Return the query of a dataset, with its calculated columns."""
-    of = f"({dataset['sql']})" if dataset.get("sql") else f'"{dataset["table_name"]}"'
+    """Return the mart of a dataset, with its calculated columns."""
     calculated = "".join(
         f', {column["expression"]} as "{column["column_name"]}"'
         for column in dataset["columns"]
         if column.get("expression")
     )
-    return f"select *{calculated} from {of}"
+    return f'select *{calculated} from "{dataset["table_name"]}"'
 
 
 @pytest.mark.parametrize("uuid", DATASETS, ids=[dataset["table_name"] for dataset in DATASETS.values()])

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from contract_server import Contract, serving
+from sqlalchemy.engine import Connection
 
 from sojourn_client import Client
+from sojourn_superset.adapter_query import adapter
 from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.layout import native_filters
@@ -61,28 +63,29 @@ def started(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[st
 
 
 @contextmanager
-def api_of(rows: list[tuple[Any, ...]]) -> Iterator[Client]:
-    """Serve these rows."""
+def api_of(rows: list[tuple[Any, ...]]) -> Iterator[Connection]:
+    """Serve these rows, and connect to them."""
     forget_catalogue()
     contract = Contract()
     contract.add("run_metric", COLUMNS, ["study_id"], [dict(zip(COLUMNS, row, strict=True)) for row in rows])
     with serving(contract), Client(contract.url) as client, pytest.MonkeyPatch.context() as environment:
         environment.setenv("SOJOURN_API_URL", contract.url)
-        yield client
+        with adapter(client) as connection:
+            yield connection
 
 
 def fitted(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the configuration of the filters over these rows."""
     configured = native_filters("one", short, DATASETS, {})
-    with api_of(rows) as client:
-        fill_in_starts(configured, {UUID: DATASETS["one"]}, client)
+    with api_of(rows) as connection:
+        fill_in_starts(configured, {UUID: DATASETS["one"]}, connection)
     return configured
 
 
 def left(rows: list[tuple[Any, ...]], short: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Return the filters that have a choice over these rows, each with those that it is within."""
-    with api_of(rows) as client:
-        kept = with_a_choice(native_filters("one", short, DATASETS, {}), {UUID: DATASETS["one"]}, client)
+    with api_of(rows) as connection:
+        kept = with_a_choice(native_filters("one", short, DATASETS, {}), {UUID: DATASETS["one"]}, connection)
     names = {each["id"]: each["name"] for each in kept}
     return {each["name"]: [names[parent] for parent in each["cascadeParentIds"]] for each in kept}
 
@@ -153,8 +156,8 @@ def test_a_filter_goes_that_has_one_value_in_each_study() -> None:
 def test_a_filter_stays_for_charts_to_which_its_study_does_not_apply() -> None:
     configured = native_filters("one", filters(), DATASETS, {})
     configured[0]["scope"]["excluded"] = [7]
-    with api_of([row for row in ROWS if row[2] != 2_500_000]) as client:
-        kept = with_a_choice(configured, {UUID: DATASETS["one"]}, client)
+    with api_of([row for row in ROWS if row[2] != 2_500_000]) as connection:
+        kept = with_a_choice(configured, {UUID: DATASETS["one"]}, connection)
     assert [each["name"] for each in kept] == ["Study", "Rate"]
 
 

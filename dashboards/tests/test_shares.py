@@ -1,17 +1,15 @@
-"""Shares of connections by country: which countries the map and the table have, and the API does the grouping."""
+"""Shares of connections by country: which countries the map and the table have, and of which threshold."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from pathlib import Path
 from typing import Any
 
-import yaml
+import pytest
 
 from sojourn_superset import assets
 from sojourn_superset.look import read_look
-from sojourn_superset.pushdown import rewrite
 from sojourn_superset.settings import ASSETS
 
 WILD = "charts/buffering_in_the_wild/"
@@ -20,9 +18,17 @@ WILD = "charts/buffering_in_the_wild/"
 def test_the_map_leaves_out_what_the_table_tells_in_words() -> None:
     conditions = assets.read(ASSETS)[f"{WILD}map_measured.yaml"]["params"]["adhoc_filters"]
     assert {(each["subject"], each["operator"], each["comparator"]) for each in conditions} == {
+        ("threshold_ms", "==", 100),
         ("country", "!=", "withheld"),
         ("country", "!=", "unknown"),
     }
+
+
+@pytest.mark.parametrize("name", ["countries_measured", "countries_generated", "map_measured"])
+def test_a_share_by_country_is_of_the_threshold_that_its_title_names(name: str) -> None:
+    chart = assets.read(ASSETS)[f"{WILD}{name}.yaml"]
+    thresholds = [each for each in chart["params"]["adhoc_filters"] if each["subject"] == "threshold_ms"]
+    assert [f"above {each['comparator']} ms" in chart["slice_name"] for each in thresholds] == [True]
 
 
 def quality(rows: list[tuple[str, int, float]]) -> dict[str, tuple[Any, ...]]:
@@ -57,15 +63,6 @@ def test_countries_of_few_speed_tests_are_one_row_without_a_score() -> None:
 def test_the_map_of_speed_tests_draws_what_the_table_calls_drawn() -> None:
     conditions = assets.read(ASSETS)[f"{WILD}map_quality.yaml"]["params"]["adhoc_filters"]
     assert {"subject": "tests", "operator": ">=", "comparator": 100} in conditions
-
-
-def test_the_api_groups_the_bins_of_countries() -> None:
-    path = Path(ASSETS) / "datasets/sojourn_api/connections/country_delay.yaml"
-    pushed = rewrite(yaml.safe_load(path.read_text(encoding="utf-8"))["sql"])
-    # A row per country, twice: no bin is asked for.
-    matches = re.findall(r"country_histogram\?group=([^&]*)&", pushed)
-    assert matches == ["country%2Cdataset%2Crtt_basis%2Csample_basis%2Csynthetic"] * 2
-    assert "bin_lower_us__ge=100000" in pushed
 
 
 def test_every_chart_of_connections_has_one_data_set_and_basis_at_a_time() -> None:

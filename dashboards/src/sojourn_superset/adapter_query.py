@@ -46,16 +46,28 @@ def literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
-def conditions_of(conditions: Sequence[dict[str, Any]], columns: dict[str, str]) -> list[str]:
-    """Return the conditions of a chart or a filter as SQL."""
-    said = []
-    for each in conditions:
+def rows_that_meet(filters: Sequence[dict[str, Any]], dataset: dict[str, Any], conditions: Sequence[str] = ()) -> str:
+    """Return the part of a query from FROM on: the rows of a dataset that meet filters and further conditions.
+
+    Parameters
+    ----------
+    filters
+        Simple filters of a chart or a dashboard's filter, as Superset exports them.
+
+    Raises
+    ------
+    KeyError
+        For a filter that is not simple, or is on a column that the dataset does not have.
+    """
+    columns = sql_by_column(dataset)
+    met = list(conditions)
+    for each in filters:
         column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
         match operator:
             case "IN":
-                said.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
+                met.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
             case "IS NULL" | "IS NOT NULL":
-                said.append(f"{column} {operator}")
+                met.append(f"{column} {operator}")
             case _:
-                said.append(f"{column} {'=' if operator == '==' else operator} {literal(value)}")
-    return said
+                met.append(f"{column} {'=' if operator == '==' else operator} {literal(value)}")
+    return f"FROM {dataset['table_name']}" + (f" WHERE {' AND '.join(met)}" if met else "")

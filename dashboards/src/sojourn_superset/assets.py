@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from sqlalchemy.engine import Connection
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset import layout, links, table_cells
-from sojourn_superset.adapter_query import adapter, asked, sql_by_column
+from sojourn_superset.adapter_query import adapter, asked, rows_asked, rows_that_meet, sql_by_column
 from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, SETTING, Look, read_look
@@ -101,22 +102,22 @@ def _lay_out(files: dict[str, dict[str, Any]]) -> None:
 
 def render(folder: Path, client: Client) -> Bundle:
     """Fit the assets to the build that the API serves."""
+    with adapter(client) as connection:
+        return _rendered(folder, client, connection)
+
+
+def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
     files = read(folder)
     look = read_look(folder)
     catalogue = {entry.name: entry for entry in client.datasets()} | {name: each[0] for name, each in TABLES.items()}
-    tables: dict[str, str] = {}
     notes: dict[str, Note] = {}
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
         # the address of the API is not among them: whoever may edit a database must not choose it
         _own(name, asset)
-    queue_labels = _queue_labels(client, catalogue)
+    queue_labels = [label for (label,) in _asked_of(connection, catalogue, "configuration", "queue_label") if label]
     for name, asset in _of_kind(files, "datasets"):
-        if asset.get("sql"):
-            tables[asset["uuid"]] = _source_of_query(name, asset, catalogue)
-            _own(name, asset)
-            continue
         entry = catalogue.get(asset["table_name"])
         if entry is None:
             raise AssetError(
@@ -124,41 +125,55 @@ def render(folder: Path, client: Client) -> Bundle:
             )
         asset["columns"] = _columns(entry, asset.get("columns") or [])
         asset["description"] = asset.get("description") or f"{entry.description} Grain: {entry.grain}."
-        tables[asset["uuid"]] = entry.name
         _own(name, asset)
+    datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
     for name, asset in _of_kind(files, "charts"):
         ours = asset.pop("sojourn", {})
-        table = tables.get(asset["dataset_uuid"])
-        if table is None:
+        dataset = datasets.get(asset["dataset_uuid"])
+        if dataset is None:
             raise AssetError(f"{name}: dataset_uuid {asset['dataset_uuid']} is not the uuid of a dataset")
         unknown = sorted(set(ours.get("filters", ())) - set(look.filters))
         if unknown:
             raise AssetError(f"{name}: no filter {unknown[0]!r} in {LOOK}; it has {', '.join(sorted(look.filters))}")
         asset["params"] = look.params(asset, ours.get("filters", ()))
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
-        columns = {column.name for column in catalogue[table].columns}
-        conditions = parameters(name, asset["params"].get("adhoc_filters") or [], columns)
-        if "{all}" in (subtitle := asset["params"].get("subtitle", "")):
+        try:
+            rows = rows_that_meet(asset["params"]["adhoc_filters"], dataset)
+        except KeyError as error:
+            raise AssetError(
+                f"{name}: filter on {error}; expected one of expressionType SIMPLE, on a column that the dataset has"
+            ) from error
+        # What the API says of itself is there at any time.
+        counted = 1 if dataset["table_name"] in TABLES else asked(connection, f"SELECT COUNT(*) AS n {rows}")[0]
+        if subtitle := asset["params"].get("subtitle"):
             # No filter of the page reaches a subtitle.
-            everything = [*conditions, ("excluded", "include")] if "exclusion_reason" in columns else conditions
-            (counted,) = client.records(table, [*everything, ("aggregate", "count")])
-            asset["params"]["subtitle"] = subtitle.replace("{all}", f"{counted['n']:,}")
-        if not _is_enough(client, table, conditions, catalogue[table], ours.get("at_least", {})):
+            asset["params"]["subtitle"] = subtitle.replace("{all}", f"{counted:,}")
+        # One day is no trend.
+        few = [
+            column
+            for column, wanted in ours.get("at_least", {}).items()
+            if len(asked(connection, f"SELECT {column} {rows} GROUP BY {column} LIMIT {wanted}")) < wanted
+        ]
+        if not counted or few:
             if not ours.get("supply"):
                 raise AssetError(f"{name}: no rows in this build, and no `sojourn.supply` to say what to supply")
             notes[asset["uuid"]] = Note(asset["slice_name"], ours["supply"].strip(), bool(ours.get("is_good", False)))
             bundle.without_data.append(asset["slice_name"])
         _own(name, asset)
-    datasets = {asset["uuid"]: asset for _, asset in _of_kind(files, "datasets")}
-    sites = _sites(client, datasets)
-    colours = look.colours(queue_labels, _settings(client, catalogue), _services(client, catalogue), sites)
+    settings = [
+        dict(zip(SETTING, row, strict=True)) for row in _asked_of(connection, catalogue, "configuration", *SETTING)
+    ]
+    # The busiest service first.
+    services = _asked_of(connection, catalogue, "capture_service", "service", order="SUM(packets) DESC")
+    sites = _sites(connection, datasets)
+    colours = look.colours(queue_labels, settings, [service for (service,) in services], sites)
     for name, asset in _of_kind(files, "dashboards"):
         metadata = asset.setdefault("metadata", {})
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
         configured = _filters_with_charts(metadata.get("native_filter_configuration", []), notes)
-        configured = with_a_choice(configured, datasets, client)
-        fill_in_starts(configured, datasets, client)
+        configured = with_a_choice(configured, datasets, connection)
+        fill_in_starts(configured, datasets, connection)
         metadata["native_filter_configuration"] = configured
         asset["css"] = look.page_css() + (asset.get("css") or "")
         asset["position"] = give_place_away(asset["position"], notes)
@@ -181,17 +196,6 @@ def _filters_with_charts(configured: list[dict[str, Any]], notes: dict[str, Note
     return kept
 
 
-def _source_of_query(name: str, asset: dict[str, Any], catalogue: dict[str, Dataset]) -> str:
-    """Return the dataset of the API that a query reads, of which a build without rows has no chart."""
-    source = asset.pop("sojourn", {}).get("reads")
-    if source not in catalogue:
-        raise AssetError(f"{name}: a dataset with `sql` states in `sojourn.reads` which dataset of the API it reads")
-    if any(not column.get("type") for column in asset.get("columns") or [{}]):
-        raise AssetError(f"{name}: a dataset with `sql` states its columns, each with a type")
-    asset["columns"] = [{"groupby": True, "filterable": True, "is_active": True, **each} for each in asset["columns"]]
-    return str(source)
-
-
 def _add_columns(
     name: str, params: dict[str, Any], columns: Sequence[dict[str, Any]], look: Look, queue_labels: list[str]
 ) -> None:
@@ -209,12 +213,11 @@ def _add_columns(
             elif kind == "country":
                 params.setdefault("groupby", []).insert(0, table_cells.country_column(**described))
             elif kind == "link":
-                sql = links.link(**links.columns_of(each))
                 # Of a group's own columns, or beside figures, as a metric.
-                if each.get("as") == "metric":
-                    params.setdefault("metrics", []).append(table_cells.metric(each["label"], sql))
-                else:
-                    params.setdefault("groupby", []).append(table_cells.column(each["label"], sql))
+                is_metric = described.pop("as", None) == "metric"
+                label = described.pop("label")
+                made = (table_cells.metric if is_metric else table_cells.column)(label, links.link(**described))
+                params.setdefault("metrics" if is_metric else "groupby", []).append(made)
             elif kind == "expression":
                 params.setdefault("metrics", []).append(table_cells.metric(each["label"], each["sql"]))
             else:
@@ -225,84 +228,28 @@ def _add_columns(
             raise AssetError(f"{name}: column {each.get('label')!r}: {error}") from error
 
 
-def _is_enough(
-    client: Client, table: str, conditions: list[tuple[str, str]], entry: Dataset, at_least: dict[str, int]
-) -> bool:
-    """Whether the build has a row for a chart, and of each column in `at_least` so many values: one day is no trend."""
-    if table in TABLES:
-        return True
-    if not client.records(table, conditions, select=entry.key[:1], limit=1):
-        return False
-    return all(
-        len(client.records(table, [*conditions, ("group", column)], limit=wanted)) >= wanted
-        for column, wanted in at_least.items()
-    )
-
-
-def _queue_labels(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
-    """Return the labels of all queues of the build, each of which gets one colour."""
-    if "configuration" not in catalogue:
+def _asked_of(
+    connection: Connection, catalogue: dict[str, Dataset], dataset: str, *columns: str, order: str | None = None
+) -> list[tuple[Any, ...]]:
+    """Return the values of columns that occur together, in order; none of a dataset that the build does not have."""
+    if dataset not in catalogue:
         return []
-    rows = client.records("configuration", select=["queue_label"])
-    return sorted({row["queue_label"] for row in rows if row["queue_label"] is not None})
+    names = ", ".join(columns)
+    ordered = f"{order}, {names}" if order else names
+    return rows_asked(connection, f"SELECT {names} FROM {dataset} GROUP BY {names} ORDER BY {ordered}")
 
 
-def _settings(client: Client, catalogue: dict[str, Dataset]) -> list[dict[str, Any]]:
-    """Return the settings of the build's runs that name a competitor."""
-    if "configuration" not in catalogue:
-        return []
-    rows = client.records("configuration", [("group", ",".join(SETTING)), ("aggregate", "count")])
-    return [{column: row[column] for column in SETTING} for row in rows]
-
-
-def _services(client: Client, catalogue: dict[str, Dataset]) -> list[str]:
-    """Return the services of the build's captures, the busiest first."""
-    if "capture_service" not in catalogue:
-        return []
-    rows = client.records("capture_service", [("group", "service"), ("aggregate", "sum:packets")])
-    return [row["service"] for row in sorted(rows, key=lambda row: (-row["sum_packets"], row["service"]))]
-
-
-def _sites(client: Client, datasets: dict[str, dict[str, Any]]) -> list[str]:
+def _sites(connection: Connection, datasets: dict[str, dict[str, Any]]) -> list[str]:
     """Return the sites of access networks as charts name them, the one with the largest rise of a day first."""
     delay = next((asset for asset in datasets.values() if asset["table_name"] == "access_delay"), None)
     if delay is None:
         return []
     name = sql_by_column(delay)["group_and_n"]
-    with adapter(client) as connection:
-        return asked(
-            connection,
-            f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
-            f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(certain_lower_ms) DESC",
-        )
-
-
-def parameters(file: str, filters: Sequence[dict[str, Any]], columns: set[str]) -> list[tuple[str, str]]:
-    """Say a chart's own filters in the API's terms, so that the API can be asked whether any row is left."""
-    result: list[tuple[str, str]] = []
-    for condition in filters:
-        if condition.get("expressionType") != "SIMPLE":
-            raise AssetError(f"{file}: only SIMPLE filters, which the adapter can push down")
-        column, operator, value = condition["subject"], condition["operator"], condition.get("comparator")
-        if column not in columns:
-            raise AssetError(f"{file}: filter on {column!r}, which the dataset does not have")
-        match operator:
-            case "==":
-                result.append((column, _spell(value)))
-            case "!=":
-                result.append((f"{column}__ne", _spell(value)))
-            case "IN":
-                result += [(column, _spell(each)) for each in value or ()]
-            case "IS NULL":
-                result.append((f"{column}__null", "true"))
-            case "IS NOT NULL":
-                result.append((f"{column}__null", "false"))
-            case "<" | "<=" | ">" | ">=":
-                suffix = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[operator]
-                result.append((f"{column}__{suffix}", _spell(value)))
-            case _:
-                raise AssetError(f"{file}: filter operator {operator!r} is not one that the adapter pushes down")
-    return result
+    return asked(
+        connection,
+        f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
+        f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(certain_lower_ms) DESC",
+    )
 
 
 def _of_kind(files: dict[str, dict[str, Any]], kind: str) -> list[tuple[str, dict[str, Any]]]:
@@ -334,9 +281,3 @@ def _served_column(column: Column) -> dict[str, Any]:
         "groupby": True,
         "filterable": True,
     }
-
-
-def _spell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

@@ -14,11 +14,10 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from sojourn_client import Client
-from sojourn_superset.adapter_query import adapter, asked, conditions_of, literal, rows_asked, sql_by_column
+from sojourn_superset.adapter_query import asked, literal, rows_asked, rows_that_meet, sql_by_column
 
 
-def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client) -> None:
+def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], connection: Connection) -> None:
     """Give each filter that begins with its first value that value; one without any row need not have a value.
 
     Parameters
@@ -27,36 +26,30 @@ def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, 
         Superset's configuration of a dashboard's filters; a filter follows those that it is within.
     datasets
         UUID to dataset asset, with all its columns.
-
-    Raises
-    ------
-    ForbiddenDatabaseError
-        If the client asks another API than the adapter does.
     """
     chosen: dict[str, tuple[str, Any]] = {}
-    with adapter(client) as connection:
-        for each in filters:
-            if not each["controlValues"]["defaultToFirstItem"]:
-                continue
-            target = each["targets"][0]
-            dataset, column = datasets[target["datasetUuid"]], target["column"]["name"]
-            value = _first(connection, dataset, column, each, chosen)
-            each.pop("startsWithMost", None)
-            if value is None:
-                # Superset draws nothing of a page until each filter that must have a value has one.
-                each["controlValues"].update(defaultToFirstItem=False, enableEmptyFilter=False)
-                each["requiredFirst"] = False
-                continue
-            chosen[each["id"]] = (column, value)
-            each["defaultDataMask"] = {
-                "extraFormData": {"filters": [{"col": column, "op": "IN", "val": [value]}]},
-                "filterState": {"value": [value], "label": f"{value:g}" if isinstance(value, float) else str(value)},
-                "ownState": {},
-            }
+    for each in filters:
+        if not each["controlValues"]["defaultToFirstItem"]:
+            continue
+        target = each["targets"][0]
+        dataset, column = datasets[target["datasetUuid"]], target["column"]["name"]
+        value = _first(connection, dataset, column, each, chosen)
+        each.pop("startsWithMost", None)
+        if value is None:
+            # Superset draws nothing of a page until each filter that must have a value has one.
+            each["controlValues"].update(defaultToFirstItem=False, enableEmptyFilter=False)
+            each["requiredFirst"] = False
+            continue
+        chosen[each["id"]] = (column, value)
+        each["defaultDataMask"] = {
+            "extraFormData": {"filters": [{"col": column, "op": "IN", "val": [value]}]},
+            "filterState": {"value": [value], "label": f"{value:g}" if isinstance(value, float) else str(value)},
+            "ownState": {},
+        }
 
 
 def with_a_choice(
-    filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], client: Client
+    filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], connection: Connection
 ) -> list[dict[str, Any]]:
     """Return the filters whose rows have two values or more, of which none may be one; nothing is within the others.
 
@@ -68,18 +61,12 @@ def with_a_choice(
         Superset's configuration of a dashboard's filters; a filter follows those that it is within.
     datasets
         UUID to dataset asset, with all its columns.
-
-    Raises
-    ------
-    ForbiddenDatabaseError
-        If the client asks another API than the adapter does.
     """
-    with adapter(client) as connection:
-        kept: dict[str, dict[str, Any]] = {}
-        for each in filters:
-            each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in kept]
-            if _has_two(connection, each, datasets, [kept[parent] for parent in each["cascadeParentIds"]]):
-                kept[each["id"]] = each
+    kept: dict[str, dict[str, Any]] = {}
+    for each in filters:
+        each["cascadeParentIds"] = [parent for parent in each["cascadeParentIds"] if parent in kept]
+        if _has_two(connection, each, datasets, [kept[parent] for parent in each["cascadeParentIds"]]):
+            kept[each["id"]] = each
     return list(kept.values())
 
 
@@ -93,8 +80,7 @@ def _has_two(
     dataset = datasets[target["datasetUuid"]]
     expressions = sql_by_column(dataset)
     value = expressions[target["column"]["name"]]
-    conditions = conditions_of(configured["adhoc_filters"], expressions)
-    rows = f"FROM {dataset['table_name']} {'WHERE ' + ' AND '.join(conditions) if conditions else ''}"
+    rows = rows_that_meet(configured["adhoc_filters"], dataset)
     if len(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
         return False
     of_parents = [each["targets"][0]["column"]["name"] for each in parents if _always_one(each, configured)]
@@ -125,7 +111,7 @@ def _first(
     """Return the first value of a column that the filter's conditions and those it is within leave, or None."""
     expressions = sql_by_column(dataset)
     value = expressions[column]
-    conditions = [f"{value} IS NOT NULL", *conditions_of(configured["adhoc_filters"], expressions)]
+    conditions = [f"{value} IS NOT NULL"]
     for parent in configured["cascadeParentIds"]:
         if parent in chosen:
             name, of_parent = chosen[parent]
@@ -133,8 +119,7 @@ def _first(
     order = f"{value} {'ASC' if configured['controlValues']['sortAscending'] else 'DESC'}"
     if most := configured.get("startsWithMost"):
         order = f"MAX({expressions[most]}) DESC, {order}"
-    query = (
-        f"SELECT {value} AS value FROM {dataset['table_name']} "
-        f"WHERE {' AND '.join(conditions)} GROUP BY {value} ORDER BY {order} LIMIT 1"
+    rows = rows_that_meet(configured["adhoc_filters"], dataset, conditions)
+    return next(
+        iter(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} ORDER BY {order} LIMIT 1")), None
     )
-    return next(iter(asked(connection, query)), None)

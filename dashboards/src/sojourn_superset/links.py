@@ -6,7 +6,7 @@ addresses. A value may hold any character that a file name may hold.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from sojourn_superset.layout import filter_id
 
@@ -25,11 +25,10 @@ BELOW = '<div style="font-size:11px;line-height:1.3;color:#5c5a54">'
 
 
 def link(
-    label: str,
     dashboard: str,
-    filters: dict[str, str],
+    sets: dict[str, str],
     text: str,
-    numbers: tuple[str, ...] = (),
+    numbers: Sequence[str] = (),
     values: dict[str, str] | None = None,
     below: str | None = None,
 ) -> str:
@@ -39,11 +38,9 @@ def link(
 
     Parameters
     ----------
-    label
-        Name of the column, for the error of `layout`.
     dashboard
         Slug of the dashboard.
-    filters
+    sets
         Short name of a filter to the column that has its value, which is also the column that it filters.
     text
         SQL of what the link shows.
@@ -59,11 +56,11 @@ def link(
     KeyError
         For a link that sets no filter.
     """
-    if not filters:
-        raise KeyError(f"link {label!r} sets no filter")
+    if not sets:
+        raise KeyError("a link sets a filter")
     masks = " || ".join(
         _mask(filter_id(name), column, (values or {}).get(column, column), column in numbers)
-        for name, column in filters.items()
+        for name, column in sets.items()
     )
     line = f" || COALESCE('{BELOW}' || {_replaced(below, IN_HTML)} || '</div>', '')" if below else ""
     return (
@@ -93,16 +90,3 @@ def _replaced(value: str, by: dict[str, str]) -> str:
         one, other = one.replace("'", "''"), other.replace("'", "''")
         value = f"REPLACE({value}, '{one}', '{other}')"
     return value
-
-
-def columns_of(described: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of `link` from a chart's `sojourn.columns`."""
-    return {
-        "label": described["label"],
-        "dashboard": described["dashboard"],
-        "filters": described["sets"],
-        "text": described["text"],
-        "numbers": tuple(described.get("numbers", ())),
-        "values": described.get("values"),
-        "below": described.get("below"),
-    }

@@ -11,7 +11,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +37,19 @@ SIZED = re.compile(r"(?P<name>.+?) (?P<size>[0-9.]+) (?:BDP|packets)")
 class Look:
     """The content of `look.yaml`."""
 
-    queues: dict[str, Any]
-    congestion_control: dict[str, dict[str, Any]]
-    expressions: dict[str, str]
-    labels: dict[str, str]
-    series: list[str]
-    cells: dict[str, str]
-    shares: list[str]
-    sites: list[str]
-    delay_classes: dict[int, str]
-    value_words: dict[str, str]
-    css: str
-    charts: dict[str, dict[str, Any]]
-    filters: dict[str, list[dict[str, Any]]]
+    queues: dict[str, Any] = field(default_factory=lambda: {TAIL_DROP: ["#b8b4ab", "#57534b"], "others": ["#1f6fb2"]})
+    congestion_control: dict[str, dict[str, Any]] = field(default_factory=dict)
+    expressions: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    series: list[str] = field(default_factory=lambda: ["#1f6fb2"])
+    cells: dict[str, str] = field(default_factory=dict)
+    shares: list[str] = field(default_factory=lambda: ["#ffffff", "#000000"])
+    sites: list[str] = field(default_factory=lambda: ["#b45309", "#8a867d"])
+    delay_classes: dict[int, str] = field(default_factory=dict)
+    value_words: dict[str, str] = field(default_factory=dict)
+    css: str = ""
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    filters: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def colours(
         self,
@@ -175,22 +175,7 @@ class Look:
 def read_look(folder: Path) -> Look:
     """Read `look.yaml` of an assets folder; without one, nothing is added."""
     path = folder / LOOK
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return Look(
-        queues=content.get("queues", {TAIL_DROP: ["#b8b4ab", "#57534b"], "others": ["#1f6fb2"]}),
-        congestion_control=content.get("congestion_control", {}),
-        expressions=content.get("expressions", {}),
-        labels=content.get("labels", {}),
-        series=content.get("series", ["#1f6fb2"]),
-        cells=content.get("cells", {}),
-        shares=content.get("shares", ["#ffffff", "#000000"]),
-        sites=content.get("sites", ["#b45309", "#8a867d"]),
-        delay_classes=content.get("delay_classes", {}),
-        value_words=content.get("value_words", {}),
-        css=content.get("css", ""),
-        charts=content.get("charts", {}),
-        filters=content.get("filters", {}),
-    )
+    return Look(**yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else Look()
 
 
 def name_of(label: str) -> str:

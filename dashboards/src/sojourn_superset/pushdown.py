@@ -27,14 +27,6 @@ COMPARISONS: dict[type[exp.Expression], str] = {
     exp.GT: "__gt",
     exp.GTE: "__ge",
 }
-TURNED: dict[type[exp.Expression], type[exp.Expression]] = {
-    exp.EQ: exp.EQ,
-    exp.NEQ: exp.NEQ,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
 FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Min: "min",
     exp.Max: "max",
@@ -273,13 +265,10 @@ def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
         return None if None in values else (inner.this.name, [str(value) for value in values])
     if negated or type(inner) not in COMPARISONS:
         return None
-    column, value, kind = inner.this, inner.expression, type(inner)
-    if isinstance(value, exp.Column):
-        column, value, kind = value, column, TURNED[kind]
-    text = _literal(value)
-    if not isinstance(column, exp.Column) or text is None:
+    text = _literal(inner.expression)
+    if not isinstance(inner.this, exp.Column) or text is None:
         return None
-    return column.name + COMPARISONS[kind], [text]
+    return inner.this.name + COMPARISONS[type(inner)], [text]
 
 
 def _literal(value: exp.Expression) -> str | None:

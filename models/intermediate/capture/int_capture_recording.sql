@@ -82,6 +82,15 @@ final as (
         in_folders.run_id,
         in_folders.measurement,
         in_folders.run_id is null as is_loose,
+        case in_folders.measurement
+            when 'capture_before' then 'before'
+            when 'capture_after' then 'after'
+            else 'single'
+        end as capture_point,
+        coalesce(in_folders.measurement = 'capture_before', false)
+        and count(case when in_folders.measurement = 'capture_after' then 1 end) over (
+            partition by in_folders.study_id, in_folders.run_id
+        ) > 0 as is_repeated,
         in_folders.compression,
         in_folders.size_bytes,
         in_folders.status,

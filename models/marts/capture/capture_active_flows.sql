@@ -54,6 +54,40 @@ changes as (
     having sum(flow_change) != 0
 ),
 
+protocols as (
+    select distinct
+        dataset,
+        source_hash,
+        recording_name,
+        protocol
+    from changes
+),
+
+moments as (
+    select distinct
+        source_hash,
+        second
+    from changes
+),
+
+-- A chart has a line for each protocol, with a value wherever one of them changes.
+of_each_protocol as (
+    select
+        protocols.dataset,
+        protocols.source_hash,
+        protocols.recording_name,
+        protocols.protocol,
+        moments.second,
+        coalesce(changes.flow_change, 0) as flow_change
+    from protocols
+    inner join moments on protocols.source_hash = moments.source_hash
+    left join changes
+        on
+            protocols.source_hash = changes.source_hash
+            and protocols.protocol = changes.protocol
+            and moments.second = changes.second
+),
+
 final as (
     select
         dataset,
@@ -66,7 +100,7 @@ final as (
             order by second
             rows between unbounded preceding and current row
         ) as bigint) as active_flows
-    from changes
+    from of_each_protocol
 )
 
 select * from final

@@ -38,7 +38,8 @@ final as (
         coalesce(totals.udp_flows, 0) as udp_flows,
         recordings.records_read,
         recordings.records_refused,
-        recordings.refused_by_reason
+        recordings.refused_by_reason,
+        recordings.is_repeated
     from recordings
     left join totals on recordings.source_hash = totals.source_hash
     left join links on recordings.source_hash = links.source_hash

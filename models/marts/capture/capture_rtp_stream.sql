@@ -44,7 +44,8 @@ final as (
         reports.loss_max_ratio as reported_loss_max_ratio,
         reports.jitter_mean_ms as reported_jitter_ms,
         coalesce(reports.rtt_samples, 0) as rtcp_rtt_samples,
-        reports.rtt_mean_ms as rtcp_rtt_mean_ms
+        reports.rtt_mean_ms as rtcp_rtt_mean_ms,
+        recordings.is_repeated
     from rtp_streams
     inner join recordings on rtp_streams.source_hash = recordings.source_hash
     left join reports

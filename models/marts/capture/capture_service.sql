@@ -1,7 +1,7 @@
 with
 
-flows as (
-    select * from {{ ref('int_capture_flow') }}
+by_point as (
+    select * from {{ ref('capture_point_service') }}
 ),
 
 final as (
@@ -9,19 +9,17 @@ final as (
         dataset,
         protocol,
         service,
-        count(distinct source_hash) as recordings,
-        count(*) as flows,
-        cast(sum(fwd_packets + rev_packets) as bigint) as packets,
-        cast(sum(fwd_bytes + rev_bytes) as bigint) as bytes,
+        cast(sum(recordings) as bigint) as recordings,
+        cast(sum(flows) as bigint) as flows,
+        cast(sum(packets) as bigint) as packets,
+        cast(sum(bytes) as bigint) as bytes,
         cast(sum(fwd_bytes) as bigint) as fwd_bytes,
         cast(sum(rev_bytes) as bigint) as rev_bytes,
-        cast(sum(fwd_retransmitted_packets + rev_retransmitted_packets) as bigint) as retransmitted_packets,
-        cast(sum(fwd_retransmitted_packets + rev_retransmitted_packets) as double)
-        / nullif(sum(fwd_packets + rev_packets), 0) as retransmitted_ratio,
-        cast(sum(fwd_out_of_order_packets + rev_out_of_order_packets) as double)
-        / nullif(sum(fwd_packets + rev_packets), 0) as out_of_order_ratio,
-        cast(sum(fwd_ecn_ce_packets + rev_ecn_ce_packets) as bigint) as ecn_ce_packets
-    from flows
+        cast(sum(retransmitted_packets) as bigint) as retransmitted_packets,
+        cast(sum(retransmitted_packets) as double) / nullif(sum(packets), 0) as retransmitted_ratio,
+        cast(sum(out_of_order_packets) as double) / nullif(sum(packets), 0) as out_of_order_ratio,
+        cast(sum(ecn_ce_packets) as bigint) as ecn_ce_packets
+    from by_point
     group by dataset, protocol, service
 )
 

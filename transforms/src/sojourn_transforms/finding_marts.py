@@ -76,7 +76,6 @@ _WITH_PROGRAMME = (
     " where run.study_id = run_mark.study_id and run.run_id = run_mark.run_id) as bandwidth_programme"
 )
 """Only `run` has the programme by which a rate changes."""
-_STUDY = "substr(dataset, 1, 6) = 'study:'"
 _EVERYTHING = "period_kind = 'all' and access_technology = 'all'"
 
 QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] = {
@@ -88,13 +87,8 @@ QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] 
         capture_findings,
         (
             _Rows("capture_recording"),
-            _Rows("capture_service_delay", f"delay_kind = 'queuing_delay' and not {_STUDY}"),
-            _Rows(
-                "capture_flow",
-                f"{_STUDY} and coalesce(initiator_queuing_delay_ms, responder_queuing_delay_ms) is not null",
-                "dataset, source_hash, service, initiator_queuing_delay_ms, responder_queuing_delay_ms",
-            ),
-            _Rows("capture_rtp_stream", columns="dataset, source_hash, loss_ratio"),
+            _Rows("capture_point_delay", "delay_kind = 'queuing_delay'"),
+            _Rows("capture_rtp_stream", columns="dataset, loss_ratio, is_repeated"),
         ),
     ),
     "marks": (mark_findings, (_Rows("run_mark", "mark_direction = 'data'", _WITH_PROGRAMME),)),

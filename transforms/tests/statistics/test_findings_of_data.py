@@ -95,24 +95,23 @@ def test_days_and_data_sets_of_passive_rtt_are_not_pooled() -> None:
     assert (synthetic.subject, synthetic.numbers[0].lower, synthetic.numbers[0].n) == (key, 41, 20)
 
 
-RECORDING = {"dataset": "captures:a", "source_hash": "h", "measurement": "capture", "run_id": None, "packets": 1000}
-RECORDING |= {"flows": 3, "records_refused": 0}
-DELAY = {"dataset": "captures:a", "leg": "responder", "service": "https", "connections": 20}
+RECORDING = {"dataset": "captures:a", "is_repeated": False, "packets": 1000, "flows": 3, "records_refused": 0}
+DELAY = {"dataset": "captures:a", "capture_point": "single", "leg": "responder", "service": "https", "connections": 20}
 DELAY |= {"median_ms": 17.02, "p95_ms": 395.3}
-STREAM = {"dataset": "captures:a", "source_hash": "h", "loss_ratio": 0.02}
+STREAM = {"dataset": "captures:a", "is_repeated": False, "loss_ratio": 0.02}
 
 
 @pytest.mark.parametrize(
     ("delays", "streams", "sentence"),
     [
         (
-            [DELAY | {"leg": "initiator", "connections": 19, "p95_ms": 900.0}, DELAY],
+            [DELAY | {"leg": "initiator", "connections": 19, "median_ms": 800.0, "p95_ms": None}, DELAY],
             [],
             "The RTT of 5 % of the connections rises by 395 ms or more on the path to the responder, and of half by "
             "17 ms or more (20 connections, service “https”).",
         ),
         (
-            [DELAY | {"leg": "initiator", "connections": 1, "median_ms": 5.34}],
+            [DELAY | {"leg": "initiator", "connections": 1, "median_ms": 5.34, "p95_ms": None}],
             [STREAM],
             "The RTT of half of the connections rises by 5.3 ms or more on the path to the initiator (1 connection "
             "with 10 RTT samples, service “https”). 1 of 1 RTP stream loses more than 1 % of its packets.",
@@ -130,27 +129,26 @@ STREAM = {"dataset": "captures:a", "source_hash": "h", "loss_ratio": 0.02}
         ),
     ],
 )
-def test_a_percentile_needs_twenty_connections(delays: list[Row], streams: list[Row], sentence: str) -> None:
+def test_a_percentile_speaks_before_medians(delays: list[Row], streams: list[Row], sentence: str) -> None:
     """Few connections have a median, and without any the loss of streams is told."""
-    [finding] = capture_findings([RECORDING], delays, [], streams)
+    [finding] = capture_findings([RECORDING], delays, streams)
     assert finding.sentence == sentence
     assert finding.verdict == ("answered" if delays or streams else "none")
 
 
 def test_a_run_that_was_captured_before_and_after_its_bottleneck_counts_once_and_by_point() -> None:
     """Both points see the same packets: delays are of one point, and streams those after the bottleneck."""
-    recordings, connections, streams = [], [], []
-    for number in range(20):
-        for point, delay_ms, loss in (("before", 90.0 + number, 0.0), ("after", 1.0, 0.02)):
-            each = {"dataset": "study:s", "source_hash": f"{number}{point}"}
-            recordings.append(RECORDING | each | {"run_id": f"r{number}", "measurement": f"capture_{point}"})
-            delays = {"initiator_queuing_delay_ms": None, "responder_queuing_delay_ms": delay_ms}
-            connections.append({**each, "service": "other", **delays})
-            streams.append(each | {"loss_ratio": loss})
-    alone = {"dataset": "study:s", "source_hash": "alone"}
-    recordings.append(RECORDING | alone | {"run_id": "alone", "measurement": "capture_before"})
-    streams.append(alone | {"loss_ratio": 0.0})
-    [finding] = capture_findings(recordings, [], connections, streams)
+    recordings, streams = [], []
+    for point, loss in (("before", 0.0), ("after", 0.02)):
+        each = {"dataset": "study:s", "is_repeated": point == "before"}
+        recordings += [RECORDING | each] * 20
+        streams += [each | {"loss_ratio": loss}] * 20
+    recordings.append(RECORDING | {"dataset": "study:s"})
+    streams.append({"dataset": "study:s", "is_repeated": False, "loss_ratio": 0.0})
+    delay = DELAY | {"dataset": "study:s", "service": "other"}
+    before = delay | {"capture_point": "before", "median_ms": 99.5, "p95_ms": 108.0}
+    after = delay | {"capture_point": "after", "median_ms": 1.0, "p95_ms": 1.0}
+    [finding] = capture_findings(recordings, [after, before], streams)
     assert finding.sentence == (
         "The RTT of 5 % of the connections rises by 108 ms or more on the path to the responder, and of half by 100 ms "
         "or more (20 connections captured before the bottleneck, service “other”). 20 of 21 RTP streams lose more "
@@ -444,7 +442,7 @@ def test_findings_of_data_have_rows_like_those_of_runs() -> None:
     """Every question has its own id, and what does not apply is null."""
     findings: list[Finding] = [
         *access_findings([ALL, A, B]),
-        *capture_findings([RECORDING], [DELAY], [], [STREAM]),
+        *capture_findings([RECORDING], [DELAY], [STREAM]),
         *tool_findings([LOADED, LONG]),
         *trust_findings([counted_sources()], [], [], []),
         *wild_findings([SHARE], [QUANTILE]),

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
-from statistics import median
 
 from sojourn_statistics.findings.finding import Finding, FindingNumber, Row, Verdict
 from sojourn_statistics.findings.wording import counted, milliseconds
 
-FEWEST_CONNECTIONS = 20
-"""Connections from which on a 95th percentile is reported."""
-
 LARGEST_LOSS_RATIO = 0.01
 """Loss above which streams are counted."""
 
-_POINTS = {"capture_before": " captured before the bottleneck", "capture_after": " captured after the bottleneck"}
-_LEGS = ("initiator", "responder")
+_POINTS = {"before": " captured before the bottleneck", "after": " captured after the bottleneck", "single": ""}
 
 
 @dataclass(frozen=True)
@@ -42,9 +36,7 @@ class _Delay:
         return self.p95_ms is not None, longest_ms, self.connections, name
 
 
-def capture_findings(
-    recordings: Iterable[Row], delays: Iterable[Row], connections: Iterable[Row], streams: Iterable[Row]
-) -> list[Finding]:
+def capture_findings(recordings: Iterable[Row], delays: Iterable[Row], streams: Iterable[Row]) -> list[Finding]:
     """Return for each data set of captures the largest queuing delay of a service, and how many streams lose packets.
 
     Parameters
@@ -52,9 +44,7 @@ def capture_findings(
     recordings
         Rows of ``capture_recording``.
     delays
-        Rows of ``capture_service_delay`` that are queuing delays of data sets without runs.
-    connections
-        Rows of ``capture_flow`` of data sets with runs, with the queuing delay of each leg.
+        Rows of ``capture_point_delay`` that are queuing delays.
     streams
         Rows of ``capture_rtp_stream``.
 
@@ -64,51 +54,22 @@ def capture_findings(
     by_dataset: dict[str, list[Row]] = {}
     for row in recordings:
         by_dataset.setdefault(row["dataset"], []).append(row)
-    points = {row["source_hash"]: _POINTS.get(row["measurement"], "") for rows in by_dataset.values() for row in rows}
-    repeated = {row["source_hash"] for rows in by_dataset.values() for row in _captured_after_too(rows)}
     by_service: dict[str, list[_Delay]] = {}
     for row in delays:
-        p95_ms = row["p95_ms"] if row["connections"] >= FEWEST_CONNECTIONS else None
-        each = _Delay(row["service"], row["leg"], "", row["connections"], row["median_ms"], p95_ms)
+        captured = _POINTS[row["capture_point"]]
+        each = _Delay(row["service"], row["leg"], captured, row["connections"], row["median_ms"], row["p95_ms"])
         by_service.setdefault(row["dataset"], []).append(each)
-    for dataset, of_connections in _by_point(connections, points).items():
-        by_service.setdefault(dataset, []).extend(of_connections)
     losses: dict[str, list[float | None]] = {}
     for row in streams:
-        if row["source_hash"] in points and row["source_hash"] not in repeated:
+        if not row["is_repeated"]:
             losses.setdefault(row["dataset"], []).append(row["loss_ratio"])
     return [
-        _finding(dataset, rows, repeated, by_service.get(dataset, []), losses.get(dataset, []))
+        _finding(dataset, rows, by_service.get(dataset, []), losses.get(dataset, []))
         for dataset, rows in by_dataset.items()
     ]
 
 
-def _captured_after_too(recordings: list[Row]) -> list[Row]:
-    """Return the recordings before a bottleneck whose run was captured after it too."""
-    after = {row["run_id"] for row in recordings if row["measurement"] == "capture_after"}
-    return [row for row in recordings if row["measurement"] == "capture_before" and row["run_id"] in after]
-
-
-def _by_point(connections: Iterable[Row], points: dict[str, str]) -> dict[str, list[_Delay]]:
-    values: dict[tuple[str, str, str, str], list[float]] = {}
-    for row in connections:
-        for leg in _LEGS:
-            delay_ms = row[f"{leg}_queuing_delay_ms"]
-            if delay_ms is not None and row["source_hash"] in points:
-                key = (row["dataset"], row["service"], leg, points[row["source_hash"]])
-                values.setdefault(key, []).append(delay_ms)
-    delays: dict[str, list[_Delay]] = {}
-    for (dataset, service, leg, captured), of_key in values.items():
-        of_key.sort()
-        count = len(of_key)
-        p95_ms = of_key[ceil(0.95 * count) - 1] if count >= FEWEST_CONNECTIONS else None
-        delays.setdefault(dataset, []).append(_Delay(service, leg, captured, count, median(of_key), p95_ms))
-    return delays
-
-
-def _finding(
-    dataset: str, recordings: list[Row], repeated: set[str], delays: list[_Delay], losses: list[float | None]
-) -> Finding:
+def _finding(dataset: str, recordings: list[Row], delays: list[_Delay], losses: list[float | None]) -> Finding:
     delay = max((each for each in delays if each.connections), key=lambda each: each.rank, default=None)
     verdict: Verdict = "answered" if delay or losses else "none"
     headline, detail = _delay(delay) if delay or losses else (
@@ -132,8 +93,8 @@ def _finding(
         subject=None if delay is None else delay.service,
         headline=headline,
         detail=detail,
-        context=_context(dataset, recordings, repeated),
-        sources=("capture_recording", "capture_service_delay", "capture_flow", "capture_rtp_stream"),
+        context=_context(dataset, recordings),
+        sources=("capture_recording", "capture_point_delay", "capture_rtp_stream"),
         numbers=tuple(numbers),
     )
 
@@ -158,8 +119,8 @@ def _delay(delay: _Delay | None) -> tuple[str, str]:
     )
 
 
-def _context(dataset: str, recordings: list[Row], repeated: set[str]) -> str:
-    counts = [row for row in recordings if row["source_hash"] not in repeated]
+def _context(dataset: str, recordings: list[Row]) -> str:
+    counts = [row for row in recordings if not row["is_repeated"]]
     pairs = len(recordings) - len(counts)
     refused = sum(row["records_refused"] for row in recordings)
     parts = (
