@@ -118,8 +118,10 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "From 192.0.2.1: bytes=60 seq=0002 TTL=57 ID=1a2c time=9.912ms\n"
         ),
     },
-    "text of a ping-like tool": {
+    "nping's text": {
         "nping": ("\nStarting Nping 0.7.93 ( https://nmap.org/nping ) at 2023-11-14 22:13 UTC\nSENT (0.0368s) ICMP\n"),
+    },
+    "tcping's text": {
         "tcping": ("\nProbing 192.0.2.1:443/tcp - Port is open - time=9.871ms \n"),
     },
     "ping's output converted by jc": {
@@ -426,7 +428,7 @@ NOT_READ = {
     "fping's per-target text": "192.0.2.1 : 10.2 10.6 - 10.9\n192.0.2.2 : 20.2 - - 20.9\n",
     "fping's per-target summary": "192.0.2.1 : xmt/rcv/%loss = 4/4/0%, min/avg/max = 0.04/0.06/0.07\n",
     "iperf's usage": "Usage: iperf3 [-s|-c host] [options]\n       iperf3 [-h|--help] [-v|--version]\n",
-    "text of a ping-like tool": "HPING 192.0.2.9 (eth0 192.0.2.9): S set, 40 headers + 0 data bytes\n",
+    "hping's text": "HPING 192.0.2.9 (eth0 192.0.2.9): S set, 40 headers + 0 data bytes\n",
     "a report like mtr's": '{"report":{"mtr":{"src":"a"},"hubs":[{"count":1}]}}',
     "tc's text": "1700000000.5\nqdisc fq_codel 8001: dev eth0 root refcnt 2 limit 10240p\n Sent 1 bytes 1 pkt\n",
     "tc's output without its time": '[{"kind":"fq_codel","handle":"1:","bytes":1}]',

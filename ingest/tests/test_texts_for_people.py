@@ -5,15 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from outputs_of_monitors import OUTPUTS_OF_MONITORS
 from outputs_of_other_tools import NOT_READ, OUTPUTS
+from outputs_of_testers import OUTPUTS_OF_TESTERS
 from results import read
 
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.registry import UNKNOWN_TEXT
-from sojourn_ingest.formats.series.texts_for_people import DOCUMENTS, TEXTS
+from sojourn_ingest.formats.series.known_texts import TEXTS
+from sojourn_ingest.formats.series.texts_for_people import DOCUMENTS
 
 CASES = [(name, text, reason) for reason, texts in OUTPUTS.items() for name, text in texts.items()]
 CASES += [(reason, text, reason) for reason, text in NOT_READ.items()]
+CASES += [
+    (f"{reason} {number}", text, reason)
+    for reason, texts in (OUTPUTS_OF_MONITORS | OUTPUTS_OF_TESTERS).items()
+    for number, text in enumerate(texts)
+]
 #: How an editor or PowerShell may have saved a text.
 SAVED = {
     "as written": lambda text: text.encode(),
@@ -75,6 +83,14 @@ OF_USERS = {
     "report": '{"report": {"rtt": 1}}',
     "response": '{"resp": {"rtt": 1}}',
     "key and value": '{"Key": "rtt", "Value": 9.1}',
+    "kernel of a host": '{"kernel": {"version": "6.1", "is_rt": false}}',
+    "flows by name": '{"flows": {"bulk": {"rate_bps": 1}}}',
+    "times with nine digits": "1700000000.123456789,12.3\n1700000001.123456789,12.4\n",
+    "log of a program": "[2023-11-14 22:13:20.123] [error] the door is open\n",
+    "scores by name": '{"a": {"mos": 4.1}}',
+    "state of an interface": "eth0 UP fine\n",
+    "table of two hosts": "client,server\n192.0.2.1,192.0.2.9\n",
+    "metrics": '{"metrics": {"rtt_ms": 1}}',
     "row of a day": '{"id": 1, "date": "2024-01-01", "a": 2}',
 }
 

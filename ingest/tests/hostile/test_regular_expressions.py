@@ -15,7 +15,8 @@ import pytest
 
 import sojourn_ingest
 from sojourn_ingest.formats.quality import wget_log
-from sojourn_ingest.formats.series.texts_for_people import LONGEST_START_BYTES, TEXTS
+from sojourn_ingest.formats.series.known_texts import TEXTS
+from sojourn_ingest.formats.series.texts_for_people import LONGEST_START_BYTES
 
 #: What is imported by a command that runs it, and does something then.
 PROGRAMS = ("sojourn_ingest.cli.__main__",)
