@@ -60,6 +60,7 @@ RULES = {
     r"at the most": "at most",
     r"\d+ s of the processor|seconds? by the clock": "of CPU, or elapsed",
     r"one's own": "your own",
+    r"in silence": "silently",
     r"if need be": "if necessary",
     r"stands? there": "is listed, or is there",
     r"(?:is|are|be) asked of (?!how|what|whether)": "is checked against, or must match",
