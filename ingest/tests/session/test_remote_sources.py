@@ -311,7 +311,8 @@ def test_a_kill_leaves_no_copy_and_the_same_command_completes_the_rest(
     put_folder(bucket, tmp_path / "in")
     var = tmp_path / "var"
     killer = (
-        "import os, sys\nfrom sojourn_ingest.session.content_attempts import ContentAttempts as C\nread, seen = C.read, []\n"
+        "import os, sys\nfrom sojourn_ingest.session.content_attempts import ContentAttempts as C\n"
+        "read, seen = C.read, []\n"
         "def killed(*a):\n    seen.append(1)\n    return read(*a) if len(seen) < 5 else os.kill(os.getpid(), 9)\n"
         "C.read = killed\nfrom sojourn_ingest.cli import main\nmain()\n"
     )
