@@ -1,0 +1,120 @@
+{%- set kept = ['part_fingerprint'] -%}
+{%- set levels = [['hour_of_day'], ['transfer_size_number', 'ip_version'], ['asn'], ['country'], ['access_technology']] -%}
+{%- set withheld = {'hour_of_day': '-1', 'transfer_size_number': '-1', 'asn': '-1'} -%}
+{%- set given_up = levels | sum(start=[]) -%}
+{%- set cell = kept + given_up -%}
+{%- set values = ['rtt_min_us', 'rtt_max_us', 'rtt_mean_us', 'sent_bytes'] -%}
+{%- set most = var('most_connections_of_a_day', 100000) | int -%}
+with
+
+{{ connections_of_days_to_make('connections') }},
+
+counts as (
+    select * from {{ ref('int_connection_count_day') }}
+    where outcome = 'counted'
+),
+
+shares as (
+    select
+        part_fingerprint,
+        {{ integer_divide('connections + ' ~ (most - 1), most) }} as drawn_one_in
+    from counts
+),
+
+-- The digest draws the same connections on every engine, whatever the order of the rows. The number in the source goes no further: it would
+-- tell the order of the connections in time.
+drawn as (
+    select
+        {%- for column in cell + ['client_host_hash'] + values %}
+            connections.{{ column }},
+        {%- endfor %}
+        shares.drawn_one_in
+    from connections
+    inner join shares on connections.part_fingerprint = shares.part_fingerprint
+    where
+        connections.outcome = 'counted'
+        and (
+            shares.drawn_one_in = 1
+            or md5(concat(connections.source_hash, ':', cast(connections.connection_number as string)))
+            < lpad(lower(hex({{ integer_divide('4294967296', 'shares.drawn_one_in') }})), 8, '0')
+        )
+),
+
+counted as (
+    select
+        {{ cell | join(',\n        ') }},
+        {{ host_bits('client_host_hash') }} as host_bits
+    from drawn
+    group by {{ cell | join(', ') }}
+),
+
+{{ doubtful_cells('counted', kept, levels) }},
+
+hosts as (
+    select
+        {{ cell | join(',\n        ') }},
+        client_host_hash as host_hash
+    from drawn
+),
+
+{{ cell_details('hosts', kept, levels) }},
+
+served as (
+    select
+        drawn.part_fingerprint,
+        coalesce(details.detail_level, 0) as detail_level,
+        {%- for columns in levels %}
+            {%- set level = loop.index %}
+            {%- for column in columns %}
+                case
+                    when coalesce(details.detail_level, 0) >= {{ level }} then {{ withheld.get(column, "'withheld'") }}
+                    else drawn.{{ column }}
+                end as {{ column }},
+            {%- endfor %}
+        {%- endfor %}
+        -- Bytes tell the class of the transfer size.
+        case when coalesce(details.detail_level, 0) < 2 then drawn.sent_bytes end as sent_bytes,
+        drawn.rtt_min_us,
+        drawn.rtt_mean_us,
+        drawn.rtt_max_us,
+        drawn.drawn_one_in
+    from drawn
+    left join details
+        on
+        {%- for column in cell %}
+                {% if not loop.first %}and {% endif %}drawn.{{ column }} = details.{{ column }}
+        {%- endfor %}
+    where coalesce(details.detail_level, 0) <= {{ levels | length }}
+),
+
+-- Rows with the same number in another order would be equal in every column, so the number follows from the values alone.
+final as (
+    select
+        part_fingerprint,
+        cast(
+            row_number()
+                over (
+                    partition by part_fingerprint
+                    order by
+                        detail_level,
+                        {%- for column in given_up %}
+                            {{ column }},
+                        {%- endfor %}
+                        rtt_min_us,
+                        rtt_max_us,
+                        rtt_mean_us nulls first,
+                        sent_bytes nulls first
+                )
+            as bigint
+        ) as drawn_number,
+        detail_level,
+        {{ given_up | join(',\n        ') }},
+        sent_bytes,
+        rtt_min_us,
+        rtt_mean_us,
+        rtt_max_us,
+        drawn_one_in
+    from served
+)
+
+select * from final
