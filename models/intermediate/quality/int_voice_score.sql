@@ -150,7 +150,7 @@ rated as (
         end as transmission_rating,
         case
             when told_by = 'none' then 'the packets of several streams of one flow cannot be told apart'
-            when packets = 0 then 'neither a queue log nor a pair of captures has its packets in the window'
+            when packets = 0 then 'no queue log or pair of captures before and after the queue shows its packets'
             when one_way_delay_ms is null and unplayed_ratio < 1 then 'the delay of no played packet is known'
         end as score_null_reason
     from impaired
