@@ -297,7 +297,25 @@ def connections() -> dict[str, bytes]:
     )
     across = [each for n in range(6) for each in ((False, tcp(SERVER, end + 100 * n, 101, PUSH, bytes(100))),
                                                   (True, tcp(CLIENT, 101, end + 100 * (n + 1), ACK)))]  # fmt: skip
+    # Segmentation offload: of one record of 3,000 bytes half is acknowledged, and the rest is sent again with more.
+    in_part = (
+        (False, tcp(SERVER, 901, 101, PUSH, bytes(3000))), (True, tcp(CLIENT, 101, 2401, ACK)),
+        (False, tcp(SERVER, 2401, 101, PUSH, bytes(3000))), (True, tcp(CLIENT, 101, 3901, ACK)),
+        (True, tcp(CLIENT, 101, 5401, ACK)), (False, tcp(SERVER, 5401, 101, PUSH, bytes(90))),
+        (True, tcp(CLIENT, 101, 5491, ACK)),
+    )  # fmt: skip
+    ends = ("10.1.0.1", "10.1.0.2")
+    # macOS: without identification, and the card computes the checksum, so that the FIN differs by its flag alone.
+    unnumbered = [
+        ethernet(0x0800, ipv4(6, segment, ends if is_up else ends[::-1], identification=0))
+        for is_up, segment in (
+            *opened, data, (True, tcp(CLIENT, 101, 1401, ACK)), (True, tcp(CLIENT, 101, 1401, FIN)),
+            (False, tcp(SERVER, 1401, 102, FIN)), (True, tcp(CLIENT, 102, 1402, ACK)),
+        )
+    ]  # fmt: skip
     return {
+        "acknowledged-in-part": pcap(1, segments(*opened, *in_part)),
+        "fin-behind-acknowledgement": pcap(1, unnumbered, gap_us=200),
         "exchange": pcap(1, [ethernet(0x0800, packet) for packet in exchange()]),
         "exchange-6": pcap(1, [ethernet(0x86DD, packet) for packet in exchange(6)]),
         "zero-window-probes": pcap(1, segments(*opened, data, closed, *probes, (True, tcp(CLIENT, 101, 1401, ACK)),

@@ -11,9 +11,10 @@ use crate::server::quic::{Brought, ClientCrypto, next_initial};
 use crate::server::tls;
 use crate::twos_complement::TwosComplement;
 
-/// Packets with a payload that are looked at. Mail and XMPP speak in plain before the handshake, and a client hello
-/// may come in many small segments.
-const PACKETS: u8 = 24;
+/// Packets with a payload that are looked at for the start of a message. Mail and XMPP speak in plain before the handshake.
+const PACKETS: u16 = 24;
+/// Packets with a payload that pass until a message that has begun is whole: clients that hide it send a byte in each.
+const PACKETS_OF_MESSAGES: u16 = 2048;
 
 #[derive(Debug)]
 enum Message {
@@ -50,7 +51,8 @@ impl Reading {
 /// The state of the search in one flow.
 #[derive(Debug)]
 pub(crate) struct ServerSearch {
-    packets_left: u8,
+    packets_left: u16,
+    message_packets_left: u16,
     names: ServerNames,
     reading: Option<Box<Reading>>,
 }
@@ -59,6 +61,7 @@ impl ServerSearch {
     pub(crate) fn new(names: ServerNames) -> Self {
         Self {
             packets_left: PACKETS,
+            message_packets_left: PACKETS_OF_MESSAGES,
             names,
             reading: None,
         }
@@ -66,7 +69,7 @@ impl ServerSearch {
 
     /// Whether further packets are looked at.
     pub(crate) fn is_open(&self) -> bool {
-        self.packets_left > 0
+        self.packets_left > 0 || self.is_reading()
     }
 
     /// Whether bytes are kept until a message is whole.
@@ -83,7 +86,7 @@ impl ServerSearch {
         connection: &TcpConnection,
         server: &mut Option<Box<Server>>,
     ) {
-        self.packets_left -= 1;
+        self.count_packet();
         // A SYN takes the number before its data (RFC 7413).
         let sequence = segment
             .sequence
@@ -131,7 +134,7 @@ impl ServerSearch {
         payload: &[u8],
         server: &mut Option<Box<Server>>,
     ) {
-        self.packets_left -= 1;
+        self.count_packet();
         let mut rest = payload;
         while let Some(initial) = next_initial(&mut rest) {
             let brought = match self.reading.as_deref_mut() {
@@ -177,8 +180,18 @@ impl ServerSearch {
         self.reading = None;
     }
 
+    fn count_packet(&mut self) {
+        let left = if self.is_reading() {
+            &mut self.message_packets_left
+        } else {
+            &mut self.packets_left
+        };
+        *left = left.saturating_sub(1);
+    }
+
     fn finish_if_over(&mut self, server: &mut Option<Box<Server>>) {
-        if self.packets_left == 0 {
+        // The last packet may have begun a message.
+        if self.message_packets_left == 0 || (self.packets_left == 0 && !self.is_reading()) {
             self.finish(server);
         }
     }

@@ -21,7 +21,16 @@ pub fn parse_rfc3339_ns(text: &str) -> Option<i64> {
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
     // 60 is a leap second.
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+    if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let (next_year, next_month) = if month == 12 {
+        (year + 1, 1)
+    } else {
+        (year, month + 1)
+    };
+    let days = days_since_epoch(next_year, next_month, 1) - days_since_epoch(year, month, 1);
+    if !(1..=days).contains(&day) {
         return None;
     }
     let mut rest = text.get(19..)?;
@@ -80,6 +89,11 @@ mod tests {
             "2019-04-02",
             "2019-04-02T14:12:37",
             "2019-13-02T14:12:37Z",
+            "2019-04-31T14:12:37Z",
+            "2023-02-29T14:12:37Z",
+            "1900-02-29T14:12:37Z",
+            "2019-12-32T14:12:37Z",
+            "2019-12-00T14:12:37Z",
             "2019-04-02T25:12:37Z",
             "2019-04-02T14:12:37.Z",
             "2019-04-02T14:12:37+0200",

@@ -3,7 +3,7 @@
 //! **RTT samples.** A segment is outstanding from the time it passes. It gives a sample when an acknowledgement
 //! ends exactly where the segment ends, it passed once, and no segment below it passed later: otherwise
 //! the acknowledgement waited for another segment, or nobody can say which copy it answers (Karn's rule), be it data, a
-//! probe of a window of zero or a keep-alive. What passed later is told by the order of the capture, not by its clock. A
+//! probe of a window of zero or a keep-alive. A reset gives none, as anybody on the path can send it. What passed later is told by the order of the capture, not by its clock. A
 //! segment that a later acknowledgement covers cumulatively gives none. These are the rules of tcptrace, with
 //! which a test holds the samples to agreement.
 //!
@@ -14,8 +14,8 @@
 //! brings bytes that had not passed, within a time in which no sender can have learned of the hole: the
 //! smallest RTT of the whole path (the smallest samples of the two directions added, as the capture point
 //! splits the path), or 3 ms while a direction has no sample. Every other one is a retransmission.
-//! Bytes that a capture holds twice are neither: a segment with the same numbers and the same IP identification as one
-//! shortly before is a copy of it, made where the packet was captured (a mirror of several ports or VLANs), and is left
+//! Bytes that a capture holds twice are neither: a segment with the same numbers, flags, length and IP identification as
+//! one shortly before is a copy of it, made where the packet was captured (a mirror of several ports or VLANs), and is left
 //! out of all this. A segment without an identification is a copy only within a time in which nobody sends it again.
 //! A segment of at most one byte just below the highest sequence number is a keep-alive and neither; so is the segment that
 //! begins with the byte that probed a window of zero. A
@@ -50,7 +50,7 @@ impl TcpConnection {
         if self.directions.get_mut(direction).is_copy(segment, passing) {
             return;
         }
-        self.handshake.packet(direction, segment, time_ns);
+        self.handshake.packet(direction, segment, payload_bytes, time_ns);
         if self.ecn.is_some() || passing.ecn != 0 || segment.has(TcpEcn::FLAGS) {
             self.ecn
                 .get_or_insert_default()

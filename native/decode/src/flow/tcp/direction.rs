@@ -369,6 +369,15 @@ impl TcpDirection {
             {
                 self.newest_acknowledged = Some(segment.order);
             }
+            if distance(acknowledgement, segment.end) > 0 {
+                // What is sent again of the rest is a repetition (Karn), and the rest gives no sample either.
+                self.outstanding.push_front(Outstanding {
+                    start: acknowledgement,
+                    retransmitted: true,
+                    ..segment
+                });
+                break;
+            }
         }
     }
 

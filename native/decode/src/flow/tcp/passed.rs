@@ -25,6 +25,9 @@ struct Segment {
     numbers: u64,
     /// IP identification, TCP checksum (which covers the payload) and window.
     marks: u64,
+    /// A checksum that the network card computes is the same for every segment of a length on the way to it.
+    flags: u16,
+    payload_bytes: u32,
     time_ns: i64,
 }
 
@@ -53,6 +56,8 @@ impl Passed {
             let known = |before: &Segment| {
                 before.numbers == numbers
                     && before.marks == marks
+                    && before.flags == segment.flags
+                    && before.payload_bytes == passing.payload_bytes
                     && passing.time_ns.saturating_sub(before.time_ns).saturating_abs() < within_ns
             };
             if self.segments.iter().any(known) {
@@ -64,6 +69,8 @@ impl Passed {
             *oldest = Segment {
                 numbers,
                 marks,
+                flags: segment.flags,
+                payload_bytes: passing.payload_bytes,
                 time_ns: passing.time_ns,
             };
         }

@@ -28,7 +28,7 @@ class Qlog(ConnectionFormat):
 
     name = "qlog"
     without_facts = "qlog file without metrics, losses or spin bits; log the events of recovery too"
-    version = "qlog-6"
+    version = "qlog-7"
     basis = Basis("qlog", rtt_basis="raw", sample_basis="rtt_samples")
 
     def recognises(self, source: Source) -> bool:

@@ -279,6 +279,47 @@ fn what_the_capture_holds_twice_is_a_copy_and_not_a_retransmission() {
 }
 
 #[test]
+fn the_rest_of_a_segment_that_is_sent_again_gives_no_sample() {
+    // Segmentation offload: 3,000 bytes in one record, of which half is acknowledged; tcptrace has one sample.
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 1, 3000, 0);
+    ack(&mut connection, 1501, 20);
+    data(&mut connection, 1501, 1500, 270);
+    ack(&mut connection, 3001, 271);
+    data(&mut connection, 3001, 3000, 280);
+    ack(&mut connection, 6001, 300);
+    let fwd = &connection.directions.fwd;
+    assert_eq!((fwd.rtt.samples(), fwd.rtt.min_us()), (1, Some(20_000)));
+    assert_eq!(fwd.retransmitted_packets, 1);
+}
+
+#[test]
+fn a_fin_behind_an_acknowledgement_with_the_same_numbers_is_no_copy_of_it() {
+    // As macOS sends them: no identification, and a checksum that the network card has yet to compute.
+    let mut connection = TcpConnection::default();
+    data(&mut connection, 100, 50, 0);
+    for (flags, after_ns) in [(TcpSegment::ACK, 0), (TcpSegment::ACK | TcpSegment::FIN, 92_000)] {
+        pass(
+            &mut connection,
+            Rev,
+            &segment(1, 150, flags),
+            0,
+            20 * MS + after_ns,
+        );
+    }
+    pass(
+        &mut connection,
+        Fwd,
+        &segment(150, 2, TcpSegment::ACK),
+        0,
+        50 * MS,
+    );
+    let rev = &connection.directions.rev;
+    assert_eq!((rev.duplicate_packets, rev.rtt.samples()), (0, 1));
+    assert_ne!(rev.flags & TcpSegment::FIN, 0);
+}
+
+#[test]
 fn a_copied_acknowledgement_is_not_a_duplicate_acknowledgement() {
     let mut connection = TcpConnection::default();
     data(&mut connection, 100, 50, 0);

@@ -26,6 +26,30 @@ fn the_handshake_is_timed_only_when_nothing_was_repeated_before_its_end() {
 }
 
 #[test]
+fn a_handshake_with_data_in_its_syn_is_timed_whether_the_data_is_taken_or_left() {
+    let flags = TcpSegment::SYN | TcpSegment::ACK;
+    for (acknowledgement, handshake_ms) in [(8, Some(21)), (58, Some(21)), (59, None), (7, None)] {
+        let mut connection = TcpConnection::default();
+        pass(&mut connection, Fwd, &segment(7, 0, TcpSegment::SYN), 50, 0);
+        pass(
+            &mut connection,
+            Rev,
+            &segment(99, acknowledgement, flags),
+            0,
+            20 * MS,
+        );
+        pass(
+            &mut connection,
+            Fwd,
+            &segment(58, 100, TcpSegment::ACK),
+            0,
+            21 * MS,
+        );
+        assert_eq!(connection.handshake_rtt_ns().map(|ns| ns / MS), handshake_ms);
+    }
+}
+
+#[test]
 fn segments_of_the_handshake_give_samples_unless_they_are_repeated() {
     for repeat in [false, true] {
         let mut connection = TcpConnection::default();
