@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,9 @@ def test_a_file_without_a_fact_is_refused_with_what_to_do(kind: str, tmp_path: P
     ("name", "content", "message"),
     [
         ("a.pcap.bz2", b"BZh91AY&SY", "a bzip2 file; decompress it: bunzip2 a.pcap.bz2"),
+        ("a.pcap.gz", gzip.compress(gzip.compress(b"a capture")), "compressed twice; decompress it"),
+        ("a.pcap.gz", gzip.compress(lzma.compress(b"a capture")), "compressed twice; decompress it"),
+        ("a.cpio", b"070701000A1B2C", "a cpio archive; unpack it and give its folder"),
         ("a.warts", b"\x12\x05\0\5\0\0\0\x1a", "a scamper warts file"),
         ("a.rrd", b"RRD\x000003\0", "an RRD file"),
         ("a.7z", b"7z\xbc\xaf'\x1c\0\4", "a 7-Zip archive; unpack it and give its folder"),

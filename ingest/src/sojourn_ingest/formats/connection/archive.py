@@ -23,7 +23,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     connection_numbers,
 )
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
-from sojourn_ingest.formats.connection.tcp_info import WITHOUT_POLLS, TcpInfoReader, is_tcp_info
+from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
 from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, refused_entry
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion
@@ -124,7 +124,7 @@ class ConnectionArchive(ConnectionFormat):
     """
 
     name = "connection_archive"
-    without_facts = WITHOUT_POLLS
+    without_facts = "no capture and no connection with a time among its files"
 
     def __init__(self, members: Sequence[MemberFormat]) -> None:
         self._members = members

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 _UNPACK = "unpack it and give its folder"
 _CONVERT = "convert it: editcap -F pcap {name} {name}.pcap"
+_ONCE_MORE = "compressed twice; decompress it and give the file that comes out"
 #: First bytes, what the content is, and what to do.
 CONTENTS: tuple[tuple[bytes, str], ...] = (
+    # These are read, but not in one another.
+    (b"\x1f\x8b\x08", _ONCE_MORE),
+    (b"\xfd7zXZ\0", _ONCE_MORE),
+    (b"\x28\xb5\x2f\xfd", _ONCE_MORE),
     (b"BZh", "a bzip2 file; decompress it: bunzip2 {name}"),
     (b"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d {name}"),
     (b"\x1f\x9d", "a compress (.Z) file; decompress it: gunzip {name}"),
     (b"LZIP", "an lzip file; decompress it: lzip -d {name}"),
     (b"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive; {_UNPACK}"),
     (b"Rar!\x1a\x07", f"a RAR archive; {_UNPACK}"),
+    (b"070701", f"a cpio archive; {_UNPACK}"),
+    (b"070707", f"a cpio archive; {_UNPACK}"),
+    (b"\xc7\x71", f"a cpio archive; {_UNPACK}"),
     (b"snoop\0\0\0", f"a snoop capture; {_CONVERT}"),
     (b"GMBU", f"a Microsoft Network Monitor capture; {_CONVERT}"),
     (b"RTSS", f"a Microsoft Network Monitor 1 capture; {_CONVERT}"),
