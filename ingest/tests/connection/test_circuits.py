@@ -72,6 +72,12 @@ def test_a_subnet_gives_circuit_site_and_plan_and_the_site_is_the_nearest_above(
     assert columns["plan_up_bps"][1] == 1_000_000
 
 
+def test_rows_of_delimiters_alone_behind_the_table_are_none(shaped: Path) -> None:
+    read = looked_up(CircuitTable.load(shaped))
+    shaped.write_text(SHAPED_DEVICES + "\n" + "," * 13 + "\n \n" + ", ," * 4 + "\n")
+    assert looked_up(CircuitTable.load(shaped)) == read
+
+
 def test_a_subnet_that_two_circuits_claim_is_of_none_and_is_counted(shaped: Path) -> None:
     assert CircuitTable.load(shaped).claimed_twice == 1
     assert looked_up(CircuitTable.load(shaped))["circuit_key"][5] is None

@@ -197,6 +197,9 @@ def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for values in reader:
             # A comment that was not quoted pushes later columns; those that are read stand before it.
             row = dict(zip(header, (value.strip() for value in values), strict=False))
+            if not any(row.values()):
+                # Spreadsheets write rows of delimiters alone behind the last one.
+                continue
             if delimiter == ";":
                 # Where a semicolon separates, a comma is the decimal sign.
                 row |= {name: row[name].replace(",", ".") for name in RATES if name in row}
