@@ -79,6 +79,11 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
     "Cisco's ping's text": (
         "Type escape sequence to abort.\nSending 5, 100-byte ICMP Echos to 192.0.2.9, timeout is 2 seconds:\n!!!!!\n",
     ),
+    "text of ping on a router of Huawei": (
+        "  PING 192.0.2.9: 56  data bytes, press CTRL_C to break\n"
+        "    Reply from 192.0.2.9: bytes=56 Sequence=1 ttl=255 time=9 ms\n",
+        "    Reply from 192.0.2.9: bytes=56 Sequence=2 ttl=255 time = 9 ms\n",
+    ),
     "httping's text": (
         "PING 192.0.2.9:80 (http://192.0.2.9/):\nconnected to 192.0.2.9:80 (305 bytes), seq=0 time=  9.87 ms \n"
         "--- http://192.0.2.9/ ping statistics ---\n1 connects, 1 ok, 0.00% failed, time 1010ms\n",

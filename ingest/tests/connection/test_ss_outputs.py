@@ -161,3 +161,14 @@ def test_a_socket_of_very_many_lines_takes_time_in_proportion_to_them(tmp_path: 
         # Text that is copied for each line of it takes many times as long.
         assert time.thread_time() - started < 4
         assert polls(tables, "srtt_us") == [(20_500,)]
+
+
+def test_names_in_the_place_of_addresses_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "ss.txt"
+    path.write_text(
+        "1700000000.5\nState Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
+        "ESTAB 0 0 laptop:ssh gateway.example:52344\n\t cubic rto:220 rtt:17.5/8.7 mss:1448 cwnd:10 minrtt:16.1\n"
+    )
+    with pytest.raises(InputError, match="record it with ss -tin") as caught:
+        read(path)
+    assert caught.value.reason == "no_measurement"

@@ -97,6 +97,29 @@ def test_windows_ping_is_read_in_any_language_and_code_page(tmp_path: Path, lang
     assert {row["flow_name"] for row in tables["series"]} == {"ping 1", "ping 2"}
 
 
+@pytest.mark.parametrize("language", WINDOWS)
+@pytest.mark.parametrize(
+    "console",
+    [
+        "C:\\Users\\a>ping -t 8.8.8.8\r\n",
+        "Microsoft Windows [Version 10.0.19045.3693]\r\n(c) Microsoft Corporation. All rights reserved.\r\n\r\n"
+        "PS C:\\Users\\a> ping 8.8.8.8\r\n",
+        "Tue 11/14/2023\r\n22:13:20.12\r\n",
+    ],
+    ids=["command", "banner", "date"],
+)
+def test_windows_ping_may_stand_behind_lines_of_a_console(tmp_path: Path, language: str, console: str) -> None:
+    lines = len(console.split("\r\n")) - 1 - console.count("\r\n\r\n")
+    form, tables, reading = read(written(tmp_path, console.encode() + WINDOWS[language]))
+    assert (form, reading.refused, reading.fault) == ("ping", {"line_not_understood": lines}, None)
+    assert rtts(tables) == [12.0, None, None, 1.0]
+
+
+def test_a_text_that_states_a_number_before_a_colon_is_no_ping(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="text of no known format"):
+        read(written(tmp_path, "Table 3:\nhost=a time=9ms\nhost=b time=10ms\n"))
+
+
 def test_statistics_of_windows_that_differ_from_the_lines_are_counted(tmp_path: Path) -> None:
     text = WINDOWS["English"].replace(b"Request timed out.\r\n", b"")
     _, tables, reading = read(written(tmp_path, text))

@@ -171,3 +171,16 @@ def test_rates_of_published_crusader_results_add_up_to_what_arrived(shared: Path
         assert list(sent.values()) == pytest.approx([stream.points[-1][1] for stream in result.streams])
         trips = [row["value"] for row in tables["series"] if row["series_name"] == "latency"]
         assert trips.count(None) == sum(took is None for _, took, _ in result.pings)
+
+
+def test_a_way_of_ooklas_client_without_bytes_was_not_tested(tmp_path: Path) -> None:
+    content = json.loads(json.dumps(SPEED_TESTS["speedtest"]))
+    content["upload"] |= {"bandwidth": 0, "bytes": 0}
+    _, tables, reading = read(written(tmp_path, json.dumps(content)))
+    assert reading.refused == {"upload.bandwidth: not tested": 1}
+    assert {way for _, way in totals(tables, "rate_bps")} == {"downlink"}
+    assert {way for _, way in totals(tables, "sent_bytes")} == {"downlink"}
+    # Bytes that took too long for a rate are a measurement.
+    content["upload"]["bytes"] = 9
+    _, tables, reading = read(written(tmp_path, json.dumps(content)))
+    assert (reading.refused, sorted(totals(tables, "rate_bps").values())[0]) == ({}, 0)

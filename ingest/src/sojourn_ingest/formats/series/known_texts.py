@@ -86,6 +86,10 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         # Delay.
         (
+            rb"\A +PING \S+: \d+ +data bytes, press CTRL_C|^ +Reply from \S+: bytes=\d+ Sequence=\d",
+            f"text of ping on a router of Huawei, which is not read; {PING}",
+        ),
+        (
             rb"^.{0,200}\bPING \S.*\b(?:data bytes|bytes of data)\b",
             "ping's output with other text before it; keep only what ping wrote, and record times with ping -D",
         ),

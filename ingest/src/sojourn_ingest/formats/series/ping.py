@@ -39,8 +39,6 @@ LINE_END = b" \t\r\n\v\f\a"
 SEQUENCE_NUMBERS = 2**16
 #: Beyond it, a gap is not a number of lost probes, but of another run of the command.
 LARGEST_GAP = 2**15
-#: Lines that may stand before the heading, such as a warning.
-LINES_BEFORE = 5
 NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
 #: Numbers that are remembered as answered: a second answer comes within so many.
@@ -105,12 +103,13 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-9"
+    version = "ping-10"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
         lines = head_lines(source)
-        return any(HEADER.match(line) for line in _texts(lines)[:LINES_BEFORE]) or windows_ping.is_output(lines)
+        first = _texts(lines)[: windows_ping.LINES_BEFORE]
+        return any(HEADER.match(line) for line in first) or windows_ping.is_output(lines)
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""

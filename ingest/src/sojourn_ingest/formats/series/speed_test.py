@@ -64,7 +64,7 @@ class Tool:
     #: From this RTT (ms) on it is what the tool writes for requests that failed.
     failure_ms: float | None = None
     #: Where a rate of 0 with no bytes is written for a test that was not made: rate and bytes.
-    untested: tuple[tuple[str, str], ...] = ()
+    untested: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
 
 
 #: What networkQuality lists: idle latency (il), latency under load (lud) on the loaded connection (self) and on others;
@@ -82,7 +82,7 @@ REQUESTS = (
 CLOUDFLARE_STATES = ("idle_latency", "loaded_latency_download", "loaded_latency_upload")
 
 #: With --no-download and --no-upload.
-UNTESTED = (("download", "bytes_received"), ("upload", "bytes_sent"))
+UNTESTED = ((("download",), ("bytes_received",)), (("upload",), ("bytes_sent",)))
 #: Largest value of a unit that says so itself.
 LARGEST_OF_UNIT = {"%": 100.0, "ratio": 1.0}
 
@@ -122,6 +122,7 @@ TOOLS = (
             _jitter("upload", "latency", "jitter"),
             Stated(("packetLoss",), "other", unit="%"),
         ),
+        untested=tuple(((way, "bandwidth"), (way, "bytes")) for way in ("download", "upload")),
     ),
     Tool(
         # Rates in Mbit/s; a list with one result for each server, and earlier one result alone.
@@ -222,7 +223,7 @@ class SpeedTest(ConnectionFormat):
 
     name = "speed_test"
     without_facts = "result of a speed test without a value; the test failed or was aborted; run it again"
-    version = "speed-test-8"
+    version = "speed-test-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the keys of one of the tools."""
@@ -325,11 +326,8 @@ def _list(text: bytes, what: str, reading: Reading) -> list[dict[str, Any]]:
 def _drop_what_failed(tool: Tool, document: dict[str, Any], reading: Reading) -> None:
     """Remove from a result what stands for no value, so that no table has it, and count it."""
     for stated in tool.values:
-        *parents, key = stated.path
-        holder: Any = document
-        for parent in parents:
-            holder = holder.get(parent) if isinstance(holder, dict) else None
-        value = number(holder.get(key)) if isinstance(holder, dict) else None
+        holder, key = _holder(document, stated.path)
+        value = number(holder.get(key))
         if stated.metric not in ("rtt_ms", "http_latency_ms") or value is None:
             continue
         if value == 0 or (tool.failure_ms is not None and value >= tool.failure_ms):
@@ -337,10 +335,20 @@ def _drop_what_failed(tool: Tool, document: dict[str, Any], reading: Reading) ->
             reading.refuse(f"{'.'.join(stated.path)}: what the tool writes for a failure")
             del holder[key]
     for rate, transferred in tool.untested:
-        if number(document.get(rate)) == 0 and not number(document.get(transferred)):
-            reading.refuse(f"{rate}: not tested")
-            document.pop(rate)
-            document.pop(transferred, None)
+        holder, key = _holder(document, rate)
+        other, counted = _holder(document, transferred)
+        if number(holder.get(key)) == 0 and not number(other.get(counted)):
+            reading.refuse(f"{'.'.join(rate)}: not tested")
+            del holder[key]
+            other.pop(counted, None)
+
+
+def _holder(document: dict[str, Any], path: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    """Return the object that has the last key of a path, empty where there is none, and that key."""
+    holder: Any = document
+    for parent in path[:-1]:
+        holder = holder.get(parent) if isinstance(holder, dict) else None
+    return holder if isinstance(holder, dict) else {}, path[-1]
 
 
 def _samples(document: dict[str, Any], stated: Stated, reading: Reading) -> Iterator[Sample]:

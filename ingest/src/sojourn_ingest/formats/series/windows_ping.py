@@ -23,6 +23,9 @@ _COUNTS = re.compile(rb"= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})\D[^=]*= {0,3}(
 #: Smallest, largest, mean; some languages have two blanks before them.
 _RTTS = re.compile(rb"= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?[^\s\d]{1,12}$")
 
+#: Lines that may stand before the heading.
+LINES_BEFORE = 5
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -90,8 +93,12 @@ def _is_sentence(text: bytes) -> bool:
 
 
 def is_output(lines: list[bytes]) -> bool:
-    """Return whether the first lines are those of an output: a heading, and then an answer or the numbers of probes."""
+    """Return whether the first lines are those of an output: a heading, and then an answer or the numbers of probes.
+
+    Before the heading there may be the lines of a console: the command, and the name and rights of Windows.
+    """
     texts = [line for line in lines if line.strip()]
-    if not texts or not is_heading(texts[0]):
+    heading = next((number for number, line in enumerate(texts[:LINES_BEFORE]) if is_heading(line)), None)
+    if heading is None:
         return False
-    return any(reply_ms(line) is not None or counts(line) is not None for line in texts[1:])
+    return any(reply_ms(line) is not None or counts(line) is not None for line in texts[heading + 1 :])
