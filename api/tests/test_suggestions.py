@@ -38,5 +38,10 @@ def test_what_nothing_comes_close_to_is_not_guessed(client: TestClient) -> None:
     assert "did you mean" not in client.get(f"{ROWS}?zzz=1").json()["detail"]
 
 
+def test_the_few_values_there_are_stand_where_nothing_comes_close(client: TestClient) -> None:
+    detail = client.get("/v1/distributions/queuing_delay?statistic=median").json()["detail"]
+    assert detail == "statistic: 'median' is not allowed; expected quantiles, cdf, pdf or thresholds"
+
+
 def test_a_number_is_refused_with_its_unit(client: TestClient) -> None:
     assert client.get(f"{ROWS}?bandwidth_bps=fast").json()["detail"].endswith(", in bit/s")

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 _MOST_CLOSE = 5
+_MOST_NAMED = 6
 _NUMBER = r"[.,]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?"
 #: Numbers with their sign, which a hyphen after a letter or digit is not; words; and symbols that separate nothing.
 _TOKEN = re.compile(rf"(?<![^\W_])[-+−]{_NUMBER}|{_NUMBER}|[^\W\d_]+|[^\w\s\-.,:;/()\[\]'\"]")
@@ -27,3 +28,10 @@ def did_you_mean(text: str, candidates: Collection[str]) -> str:
     """Return ``; did you mean 'a' or 'b'?``, or nothing where none of what is known comes close."""
     close = close_to(text, candidates)[:2]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def meant_or_expected(text: str, allowed: Collection[str]) -> str:
+    """Return what was meant as :func:`did_you_mean` does; else ``; expected a, b or c`` if these are at most six."""
+    *most, last = allowed
+    expected = f"; expected {', '.join(most)} or {last}" if 1 < len(allowed) <= _MOST_NAMED else ""
+    return did_you_mean(text, allowed) or expected

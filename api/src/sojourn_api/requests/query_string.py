@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.safety.authentication import reading_key
 from sojourn_api.safety.keys import OPEN, Key
-from sojourn_api.suggestions import did_you_mean
+from sojourn_api.suggestions import did_you_mean, meant_or_expected
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
@@ -96,7 +96,9 @@ class OneOf:
         if value is not None and value not in self.allowed:
             name = str(info.field_name)
             raise invalid_parameter(
-                name, f"{quoted(value)} is not allowed{did_you_mean(value, self.allowed)}", allowed=list(self.allowed)
+                name,
+                f"{quoted(value)} is not allowed{meant_or_expected(value, self.allowed)}",
+                allowed=list(self.allowed),
             )
         return value
 
