@@ -24,6 +24,7 @@ from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.json_document import parse_object
 from sojourn_ingest.formats.content.json_outline import MOST_KEPT, MOST_KEYS, UnfoldedLines, whole_value
+from sojourn_ingest.formats.content.text_encoding import encoding_of
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.queue.queue_log_table import QueueLogTable
 from sojourn_ingest.formats.registry import Registry, is_description
@@ -275,6 +276,13 @@ def test_texts_are_read_in_every_encoding(kind: str, codec: str, tmp_path: Path)
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_bytes(make().encode(encoding))
     assert _facts(tmp_path / "other" / name, Registry()) == _facts(tmp_path / "plain" / name, Registry())
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_records_with_separators_are_known_in_utf_16_without_a_mark(codec: str) -> None:
+    encoding = encoding_of('\x1e{"qlog_version": "0.3"}\n'.encode(codec))
+    assert encoding is not None
+    assert encoding.codec == codec
 
 
 def test_a_text_in_utf_16_that_is_cut_is_damaged(tmp_path: Path) -> None:

@@ -120,6 +120,48 @@ def test_a_text_that_states_a_number_before_a_colon_is_no_ping(tmp_path: Path) -
         read(written(tmp_path, "Table 3:\nhost=a time=9ms\nhost=b time=10ms\n"))
 
 
+FURTHER_WINDOWS = {
+    "Polish, code page 852": (
+        "\r\nBadanie 192.0.2.9 z 32 bajtami danych:\r\nOdpowiedź z 192.0.2.9: bajtów=32 czas=9ms TTL=57\r\n"
+        "Upłynął limit czasu żądania.\r\n\r\nStatystyka badania ping dla 192.0.2.9:\r\n"
+        "    Pakiety: Wysłane = 2, Odebrane = 1, Utracone = 1\r\n             (50% straty),\r\n"
+        "Szacunkowy czas błądzenia pakietów w millisekundach:\r\n"
+        "    Minimum = 9 ms, Maksimum = 9 ms, Czas średni = 9 ms\r\n"
+    ).encode("cp852"),
+    "Portuguese, code page 1252": (
+        "\r\nDisparando a.example [192.0.2.9] com 32 bytes de dados:\r\n"
+        "Resposta de 192.0.2.9: bytes=32 tempo=9ms TTL=57\r\nEsgotado o tempo limite do pedido.\r\n\r\n"
+        "Estatísticas do Ping para 192.0.2.9:\r\n    Pacotes: Enviados = 2, Recebidos = 1, Perdidos = 1 (50% de\r\n"
+        "             perda),\r\nAproximar um número redondo de vezes em milissegundos:\r\n"
+        "    Mínimo = 9ms, Máximo = 9ms, Média = 9ms\r\n"
+    ).encode("cp1252"),
+    "Italian, UTF-16": (
+        "\r\nEsecuzione di Ping 192.0.2.9 con 32 byte di dati:\r\nRisposta da 192.0.2.9: byte=32 durata=9ms TTL=57\r\n"
+        "Richiesta scaduta.\r\n\r\nStatistiche Ping per 192.0.2.9:\r\n    Pacchetti: Trasmessi = 2, Ricevuti = 1,\r\n"
+        "    Persi = 1 (50% persi),\r\nTempo approssimativo percorsi andata/ritorno in millisecondi:\r\n"
+        "    Minimo = 9ms, Massimo =  9ms, Medio =  9ms\r\n"
+    ).encode("utf-16"),
+    "Turkish, code page 1254": (
+        "\r\n192.0.2.9 için 32 bayt veri ile ping işlemi:\r\n192.0.2.9 cevabı: bayt=32 süre=9ms TTL=57\r\n"
+        "İstek zaman aşımına uğradı.\r\n\r\n192.0.2.9 için Ping istatistiği:\r\n"
+        "    Paket: Giden = 2, Gelen = 1, Kaybolan = 1 (%50 kayıp),\r\nMili saniye türünden yaklaşık tur süreleri:\r\n"
+        "    En Az = 9ms, En Çok = 9ms, Ortalama = 9ms\r\n"
+    ).encode("cp1254"),
+    "Chinese, code page 936": (
+        "\r\n正在 Ping a.example [192.0.2.9] 具有 32 字节的数据:\r\n来自 192.0.2.9 的回复: 字节=32 时间=9ms TTL=57\r\n"
+        "请求超时。\r\n\r\n192.0.2.9 的 Ping 统计信息:\r\n    数据包: 已发送 = 2，已接收 = 1，丢失 = 1 (50% 丢失)，\r\n"
+        "往返行程的估计时间(以毫秒为单位):\r\n    最短 = 9ms，最长 = 9ms，平均 = 9ms\r\n"
+    ).encode("gbk"),
+}
+
+
+@pytest.mark.parametrize("language", FURTHER_WINDOWS)
+def test_windows_ping_of_further_languages_states_what_its_lines_do(tmp_path: Path, language: str) -> None:
+    form, tables, reading = read(written(tmp_path, FURTHER_WINDOWS[language]))
+    assert (form, reading.refused, reading.fault) == ("ping", {}, None)
+    assert (rtts(tables), rtts(tables, "total")) == ([9.0, None], [9.0, 9.0, 9.0])
+
+
 def test_statistics_of_windows_that_differ_from_the_lines_are_counted(tmp_path: Path) -> None:
     text = WINDOWS["English"].replace(b"Request timed out.\r\n", b"")
     _, tables, reading = read(written(tmp_path, text))

@@ -23,7 +23,8 @@ MARKS = (
 )
 #: Characters that tell UTF-16 without a mark: so many of ASCII, each with a zero byte.
 TELLING_CHARACTERS = 8
-PRINTABLE = frozenset((*b"\t\n\r", *range(32, 127)))
+#: The separator of records begins JSON-SEQ (RFC 7464).
+PRINTABLE = frozenset((*b"\t\n\r\x1e", *range(32, 127)))
 
 
 @dataclass(frozen=True)
