@@ -16,6 +16,7 @@ from contract_server import Contract
 
 from sojourn_client import Client
 from sojourn_superset import assets, look
+from sojourn_superset.asset_error import AssetError
 from sojourn_superset.look import SETTING, read_look
 from sojourn_superset.settings import ASSETS, REPOSITORY
 
@@ -62,10 +63,6 @@ def test_a_chart_says_what_it_shows_and_what_to_supply_without_data(name: str) -
     assert len(chart["description"]) > 50
     assert chart["sojourn"]["supply"]
     assert chart["viz_type"] == chart["params"]["viz_type"]
-
-
-def test_a_dataset_is_a_mart_and_no_query() -> None:
-    assert all(dataset["sql"] is None for dataset in BY_UUID.values())
 
 
 @pytest.mark.parametrize("name", OF_RUNS)
@@ -308,6 +305,20 @@ def test_a_subtitle_has_the_count_of_all_rows_of_the_chart(folder: Path, contrac
     assert files["charts/there.yaml"]["params"]["subtitle"] == f"of {len(rows):,} rows"
 
 
+def test_a_chart_may_leave_values_out(folder: Path, contract: Contract) -> None:
+    path = folder / "charts/there.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["params"] = {
+        "subtitle": "{all}",
+        "adhoc_filters": [{"subject": "aqm", "operator": "NOT IN", "comparator": ["CoDel", "it's"]}],
+    }
+    path.write_text(yaml.safe_dump(content))
+    files, _ = rendered(folder, contract)
+    left = [row for row in runs() if row["aqm"] not in (None, "CoDel")]
+    assert 0 < len(left) < len(runs())
+    assert files["charts/there.yaml"]["params"]["subtitle"] == f"{len(left):,}"
+
+
 def test_a_row_and_a_header_without_charts_go_too(folder: Path, contract: Contract) -> None:
     path = folder / "dashboards/one.yaml"
     content = yaml.safe_load(path.read_text())
@@ -442,6 +453,31 @@ def test_the_same_build_gives_the_same_bundle(folder: Path, contract: Contract) 
             {"params": {"adhoc_filters": [{"expressionType": "SIMPLE", "subject": "acm", "operator": "=="}]}},
             "charts/there.yaml: filter on 'acm'; expected one of .* on a column that the dataset has",
         ),
+        (
+            "charts/there.yaml",
+            {
+                "params": {
+                    "adhoc_filters": [{"subject": "aqm", "operator": "TEMPORAL_RANGE", "comparator": "Last week"}]
+                }
+            },
+            "charts/there.yaml: filter on 'aqm' has operator 'TEMPORAL_RANGE'; expected ==, .*, NOT IN, ",
+        ),
+        (
+            "dashboards/one.yaml",
+            {
+                "filters": [
+                    {
+                        "id": "study",
+                        "name": "Study",
+                        "dataset": "run_harm",
+                        "column": "study_id",
+                        "where": [{"subject": "aqm", "operator": "ILIKE", "comparator": "codel"}],
+                    }
+                ]
+            },
+            "dashboards/one.yaml: filter on 'aqm' has operator 'ILIKE'; expected ==, ",
+        ),
+        ("datasets/run_harm.yaml", {"sql": "SELECT 1"}, "datasets/run_harm.yaml: datasets are the API's tables: "),
     ],
 )
 def test_a_wrong_file_is_named(
@@ -449,5 +485,15 @@ def test_a_wrong_file_is_named(
 ) -> None:
     content = copy.deepcopy(yaml.safe_load((folder / file).read_text()))
     (folder / file).write_text(yaml.safe_dump({**content, **change}))
-    with pytest.raises(assets.AssetError, match=message):
+    with pytest.raises(AssetError, match=message):
         rendered(folder, contract)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "look.yaml: not a mapping"), ("colors: {}\n", "look.yaml: unknown key 'colors'; expected queues, ")],
+)
+def test_a_wrong_look_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "look.yaml").write_text(text)
+    with pytest.raises(AssetError, match=message):
+        read_look(tmp_path)

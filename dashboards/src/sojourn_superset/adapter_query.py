@@ -13,6 +13,14 @@ from sojourn_client import Client
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.security import refuse_another_api
 
+COMPARISONS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "LIKE": "LIKE"}
+"""Operators of filters with one value, and how SQLite spells them."""
+OPERATORS = (*COMPARISONS, "IN", "NOT IN", "IS NULL", "IS NOT NULL")
+
+
+class FilterError(Exception):
+    """A filter of an asset file cannot be said in SQL."""
+
 
 @contextmanager
 def adapter(client: Client) -> Iterator[Connection]:
@@ -56,18 +64,28 @@ def rows_that_meet(filters: Sequence[dict[str, Any]], dataset: dict[str, Any], c
 
     Raises
     ------
-    KeyError
-        For a filter that is not simple, or is on a column that the dataset does not have.
+    FilterError
+        For a filter that is not simple, is on a column that the dataset does not have, or has another operator than
+        those of `OPERATORS`.
     """
     columns = sql_by_column(dataset)
     met = list(conditions)
     for each in filters:
-        column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
+        try:
+            column, operator, value = columns[each["subject"]], each["operator"], each.get("comparator")
+        except KeyError as error:
+            raise FilterError(
+                f"filter on {error}; expected one of expressionType SIMPLE, on a column that the dataset has"
+            ) from error
         match operator:
-            case "IN":
-                met.append(f"{column} IN ({', '.join(map(literal, value or ()))})")
+            case "IN" | "NOT IN":
+                met.append(f"{column} {operator} ({', '.join(map(literal, value or ()))})")
             case "IS NULL" | "IS NOT NULL":
                 met.append(f"{column} {operator}")
+            case _ if operator in COMPARISONS:
+                met.append(f"{column} {COMPARISONS[operator]} {literal(value)}")
             case _:
-                met.append(f"{column} {'=' if operator == '==' else operator} {literal(value)}")
+                raise FilterError(
+                    f"filter on {each['subject']!r} has operator {operator!r}; expected {', '.join(OPERATORS)}"
+                )
     return f"FROM {dataset['table_name']}" + (f" WHERE {' AND '.join(met)}" if met else "")

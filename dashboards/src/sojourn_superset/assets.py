@@ -18,7 +18,8 @@ from sqlalchemy.engine import Connection
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset import layout, links, table_cells
-from sojourn_superset.adapter_query import adapter, asked, rows_asked, rows_that_meet, sql_by_column
+from sojourn_superset.adapter_query import FilterError, adapter, asked, rows_asked, rows_that_meet, sql_by_column
+from sojourn_superset.asset_error import AssetError
 from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
 from sojourn_superset.look import LOOK, SETTING, Look, read_look
@@ -39,10 +40,6 @@ EMPTY_METADATA: dict[str, Any] = {
     "chart_configuration": {},
     "global_chart_configuration": {"scope": {"rootPath": ["ROOT_ID"], "excluded": []}, "chartsInScope": []},
 }
-
-
-class AssetError(Exception):
-    """An asset file is wrong, or does not fit what the API serves; the message names the file."""
 
 
 @dataclass
@@ -74,6 +71,8 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
                 raise AssetError(f"{name}: assets live in {', '.join(KINDS)}")
             if content.get("uuid") != asset_uuid(name):
                 raise AssetError(f"{name}: uuid is {content.get('uuid')}, must be {asset_uuid(name)}")
+        if name.startswith("datasets/") and content.get("sql") is not None:
+            raise AssetError(f"{name}: datasets are the API's tables: remove `sql`; a column may have an `expression`")
         files[name] = look.named(content) if name.startswith(("datasets/", "charts/")) else content
     if METADATA not in files:
         raise AssetError(f"no {METADATA} in {folder}")
@@ -139,10 +138,8 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
         _add_columns(name, asset["params"], ours.get("columns", ()), look, queue_labels)
         try:
             rows = rows_that_meet(asset["params"]["adhoc_filters"], dataset)
-        except KeyError as error:
-            raise AssetError(
-                f"{name}: filter on {error}; expected one of expressionType SIMPLE, on a column that the dataset has"
-            ) from error
+        except FilterError as error:
+            raise AssetError(f"{name}: {error}") from error
         # What the API says of itself is there at any time.
         counted = 1 if dataset["table_name"] in TABLES else asked(connection, f"SELECT COUNT(*) AS n {rows}")[0]
         if subtitle := asset["params"].get("subtitle"):
@@ -172,8 +169,11 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
         metadata["label_colors"] = {**colours, **metadata.get("label_colors", {})}
         metadata["map_label_colors"] = dict(metadata["label_colors"])
         configured = _filters_with_charts(metadata.get("native_filter_configuration", []), notes)
-        configured = with_a_choice(configured, datasets, connection)
-        fill_in_starts(configured, datasets, connection)
+        try:
+            configured = with_a_choice(configured, datasets, connection)
+            fill_in_starts(configured, datasets, connection)
+        except FilterError as error:
+            raise AssetError(f"{name}: {error}") from error
         metadata["native_filter_configuration"] = configured
         asset["css"] = look.page_css() + (asset.get("css") or "")
         asset["position"] = give_place_away(asset["position"], notes)

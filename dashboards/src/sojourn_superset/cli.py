@@ -11,6 +11,7 @@ import typer
 
 from sojourn_client import DEFAULT_URL, ApiError, Client
 from sojourn_superset import assets, instance, settings
+from sojourn_superset.asset_error import AssetError
 from sojourn_superset.security import API_URL_VARIABLE, weakness_of_password
 
 app = typer.Typer(
@@ -136,6 +137,6 @@ def main() -> None:
     """Run the command; expected failures are one line, not a traceback."""
     try:
         app()
-    except (settings.SettingError, ApiError, assets.AssetError) as error:
+    except (settings.SettingError, ApiError, AssetError) as error:
         typer.echo(f"sojourn-superset: {error}", err=True)
         sys.exit(1)

@@ -11,11 +11,13 @@ import math
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from sojourn_superset.asset_error import AssetError
 
 LOOK = "look.yaml"
 TAIL_DROP = "tail-drop"
@@ -173,9 +175,24 @@ class Look:
 
 
 def read_look(folder: Path) -> Look:
-    """Read `look.yaml` of an assets folder; without one, nothing is added."""
+    """Read `look.yaml` of an assets folder; without one, nothing is added.
+
+    Raises
+    ------
+    AssetError
+        For a file that is empty or no mapping, or has a key that `Look` does not have.
+    """
     path = folder / LOOK
-    return Look(**yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else Look()
+    if not path.is_file():
+        return Look()
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise AssetError(f"{LOOK}: not a mapping")
+    keys = [each.name for each in fields(Look)]
+    unknown = [key for key in content if key not in keys]
+    if unknown:
+        raise AssetError(f"{LOOK}: unknown key {unknown[0]!r}; expected {', '.join(keys)}")
+    return Look(**content)
 
 
 def name_of(label: str) -> str:
