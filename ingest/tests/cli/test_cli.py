@@ -35,9 +35,10 @@ def test_dry_run_names_formats_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "in" / "b.txt").write_text("hello")
     done = sojourn("ingest", tmp_path / "in", "--var", tmp_path / "var", "--dry-run")
     assert done.exit_code == 0
-    assert "nothing is written" in done.output
-    assert "capture" in done.output
-    assert "unrecognised_format" in done.output
+    assert "nothing is written" in done.stdout
+    assert "capture" in done.stdout
+    assert "unrecognised_format" in done.stdout
+    assert done.stderr == ""
     assert not (tmp_path / "var" / "lake").exists()
 
 

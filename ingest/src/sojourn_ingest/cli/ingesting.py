@@ -118,7 +118,7 @@ def run_ingest(options: IngestOptions) -> None:
             session = session_with(runner=None)
             for batch in batches:
                 session.prepare(batch)
-                _print_formats(console, session, batch)
+                _print_formats(Console(), session, batch)
             return
         if not options.ignore_disk:
             _refuse_too_small_a_disk(console, options, lake, files, work)
