@@ -162,6 +162,14 @@ def test_the_nearest_name_is_proposed_once(
     assert proposed == f"'{nearest}'?\n"
 
 
+def test_a_table_that_there_is_not_is_answered_with_those_there_are(sojourn: Callable[..., Ended]) -> None:
+    done = sojourn("maintain", "expire", "--older-than", "1d", "--table", "packets", "--table", "series")
+    (_, _, choices) = done.stderr.partition("no table of facts is called packets; choose one of ")
+    assert done.status == 2
+    assert {"packet", "series"} <= set(choices.strip().split(", "))
+    assert "ingest_outcome" not in choices
+
+
 def test_a_group_without_a_command_prints_its_help(sojourn: Callable[..., Ended]) -> None:
     shown = sojourn("maintain")
     assert "Commands:\n  status " in shown.stdout + shown.stderr
