@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from fastapi.testclient import TestClient
 
+from sojourn_api.suggestions import meant_or_expected
+
 ROWS = "/v1/datasets/run_harm/rows"
 
 
@@ -41,6 +43,11 @@ def test_what_nothing_comes_close_to_is_not_guessed(client: TestClient) -> None:
 def test_the_few_values_there_are_stand_where_nothing_comes_close(client: TestClient) -> None:
     detail = client.get("/v1/distributions/queuing_delay?statistic=median").json()["detail"]
     assert detail == "statistic: 'median' is not allowed; expected quantiles, cdf, pdf or thresholds"
+
+
+@pytest.mark.parametrize("allowed", [(), ("codel",)])
+def test_fewer_than_two_values_are_no_choice(allowed: tuple[str, ...]) -> None:
+    assert meant_or_expected("zzz", allowed) == ""
 
 
 def test_a_number_is_refused_with_its_unit(client: TestClient) -> None:

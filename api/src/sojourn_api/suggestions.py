@@ -32,6 +32,8 @@ def did_you_mean(text: str, candidates: Collection[str]) -> str:
 
 def meant_or_expected(text: str, allowed: Collection[str]) -> str:
     """Return what was meant as :func:`did_you_mean` does; else ``; expected a, b or c`` if these are at most six."""
+    meant = did_you_mean(text, allowed)
+    if meant or not 1 < len(allowed) <= _MOST_NAMED:
+        return meant
     *most, last = allowed
-    expected = f"; expected {', '.join(most)} or {last}" if 1 < len(allowed) <= _MOST_NAMED else ""
-    return did_you_mean(text, allowed) or expected
+    return f"; expected {', '.join(most)} or {last}"
