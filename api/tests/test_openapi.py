@@ -120,7 +120,7 @@ def test_the_client_s_types_are_the_document_s_enumerations() -> None:
 def test_the_client_s_methods_take_the_parameters_of_their_address() -> None:
     # A client reads whole answers and chooses the format; how to treat unknown values and formulas is set when it is
     # created.
-    own = {"filters", "format", "limit", "cursor", "name", "metric", "unknown_values", "escape"}
+    own = {"filters", "format", "cursor", "name", "metric", "unknown_values", "escape"}
     for path, method in (
         ("/v1/datasets/{name}/rows", Answers.rows),
         (DISTRIBUTIONS, Answers.distribution),

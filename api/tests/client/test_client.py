@@ -65,6 +65,34 @@ def test_records_are_the_rows_of_the_frame(url: str) -> None:
         assert api.table("run_harm", aqm="codel").num_rows == len(records)
 
 
+def test_a_limit_gives_the_first_rows_over_any_number_of_pages(url: str) -> None:
+    with Client(url, page_rows=7) as api:
+        first = api.records("run_harm", order=["run_id"])[:10]
+        for limit in (1, 7, 10):
+            arrow = api.arrow.rows("run_harm", order="run_id", limit=limit)
+            assert arrow.to_pylist() == first[:limit]
+            assert api.table("run_harm", order="run_id", limit=limit).equals(arrow)
+            assert len(api.rows("run_harm", limit=limit)) == api.polars.rows("run_harm", limit=limit).height == limit
+        assert len(api.rows("run_harm", limit=1000)) == 72
+        with pytest.raises(ApiError, match="limit"):
+            api.rows("run_harm", limit=0)
+
+
+def test_a_parameter_that_the_client_sets_is_refused_with_what_to_do_instead(url: str) -> None:
+    with Client(url, unknown_values="allow", escape="formulas") as api:
+        for ask, message in (
+            (lambda: api.rows("run", format="csv"), "format is set by the client: rows gives pandas, polars.rows"),
+            (lambda: api.arrow.rows("run", cursor="next"), "cursor is set by the client: all pages are read"),
+            (lambda: api.polars.distribution("rtt", format="csv"), "format is set by the client"),
+            (lambda: api.outcomes("qoo", limit=5), "argument of rows, table and records; other answers have no pages"),
+            (lambda: api.comparisons("harm", escape="formulas"), r"escape is set by the client: give it to Client\(\)"),
+            (lambda: api.table("run", unknown_values="refuse"), "unknown_values is set by the client"),
+            (lambda: api.records("run", [("limit", "5")]), "limit is set by the client: it is an argument of rows"),
+        ):
+            with pytest.raises(ApiError, match=message):
+                ask()
+
+
 def test_a_value_that_no_row_has_is_an_error_unless_it_is_allowed(url: str) -> None:
     with Client(url) as api:
         for ask in (

@@ -60,10 +60,11 @@ class Answers(Generic[Frame]):
         aggregate: Names | None = None,
         sample: float | None = None,
         seed: int | None = None,
+        limit: int | None = None,
         excluded: Excluded | None = None,
         **filters: Filter,
     ) -> Frame:
-        """Return all rows of a dataset under filters, or with `group` or `aggregate` one row per group.
+        """Return the rows of a dataset under filters, or with `group` or `aggregate` one row per group.
 
         Parameters
         ----------
@@ -81,6 +82,8 @@ class Answers(Generic[Frame]):
             Share of the rows, above 0 and below 1: the same rows each time.
         seed : int, optional
             Chooses another sample; 0 without it.
+        limit : int, optional
+            Most rows to return, at least 1: the first ones in the order. All rows without it.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
@@ -96,7 +99,7 @@ class Answers(Generic[Frame]):
             seed=seed,
             excluded=excluded,
         )
-        return self._convert(*self._reader.table(dataset, query))
+        return self._convert(*self._reader.table(dataset, query, limit))
 
     def distribution(
         self,

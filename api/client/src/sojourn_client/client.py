@@ -56,7 +56,8 @@ class Client(AnswersOfPandas):
     Raises
     ------
     ApiError
-        By every method: unreachable, a refusal, an answer that contradicts itself, or more than `max_rows` rows.
+        By every method: unreachable, a refusal, an answer that contradicts itself, more than `max_rows` rows, or a
+        parameter that the client sets itself, such as ``format``.
     BuildChangedError
         By methods that read pages: another build was published meanwhile, and again when it was started over.
     """
@@ -128,9 +129,9 @@ class Client(AnswersOfPandas):
         """Return the whole catalogue."""
         return [dataset_from(entry) for entry in self._listed("/v1/datasets", "datasets")]
 
-    def table(self, dataset: str, /, **parameters: Filter) -> pa.Table:
-        """Return what ``arrow.rows`` returns; parameters and filters need not be told apart."""
-        return self._reader.table(dataset, query_of(parameters))[0]
+    def table(self, dataset: str, /, *, limit: int | None = None, **parameters: Filter) -> pa.Table:
+        """Return what ``arrow.rows`` returns; other parameters and filters need not be told apart."""
+        return self._reader.table(dataset, query_of(parameters), limit)[0]
 
     def records(
         self,

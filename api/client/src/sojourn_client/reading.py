@@ -18,6 +18,15 @@ PAGE_RECORDS = 10_000
 PAGE_ROWS = 50_000
 """Rows of a page in Arrow. Both stay well below what an operator is likely to allow (SOJOURN_API_MAX_ROWS)."""
 
+_SET_BY_CLIENT = {
+    "format": "rows gives pandas, polars.rows Polars, arrow.rows Arrow and records dictionaries",
+    "cursor": "all pages are read",
+    "limit": "it is an argument of rows, table and records; other answers have no pages",
+    "unknown_values": "give it to Client()",
+    "escape": "give it to Client()",
+}
+"""Parameters of the API that the client sends itself, and what to do instead of giving them."""
+
 Read = TypeVar("Read")
 
 
@@ -50,16 +59,24 @@ class Reader:
 
     def records(self, dataset: str, query: Query, limit: int | None) -> list[dict[str, Any]]:
         """Return all rows of a dataset, or the first `limit` of them, as they came in JSON."""
-        return _started_over_once(lambda: self._record_pages(dataset, [*query, *self._always], limit))
+        completed = self._completed(query)
+        return _started_over_once(lambda: self._record_pages(dataset, completed, limit))
 
-    def table(self, dataset: str, query: Query) -> tuple[pa.Table, str]:
-        """Return all rows of a dataset as one Arrow table, and the build that they are of."""
-        return _started_over_once(lambda: self._table_pages(dataset, [*query, *self._always]))
+    def table(self, dataset: str, query: Query, limit: int | None) -> tuple[pa.Table, str]:
+        """Return all rows of a dataset, or the first `limit`, as one Arrow table, and the build that they are of."""
+        completed = self._completed(query)
+        return _started_over_once(lambda: self._table_pages(dataset, completed, limit))
 
     def whole(self, path: str, query: Query) -> tuple[pa.Table, str]:
         """Return an answer that has no pages, and the build that it is of."""
-        response = self._connection.get(path, [*query, *self._always, ("format", "arrow")], ARROW)
+        response = self._connection.get(path, [*self._completed(query), ("format", "arrow")], ARROW)
         return table_of(response.content), response.headers["X-Sojourn-Build"]
+
+    def _completed(self, query: Query) -> Query:
+        for name, _ in query:
+            if name in _SET_BY_CLIENT:
+                raise ApiError(f"{name} is set by the client: {_SET_BY_CLIENT[name]}")
+        return [*query, *self._always]
 
     def _record_pages(self, dataset: str, query: Query, limit: int | None) -> list[dict[str, Any]]:
         path = f"/v1/datasets/{dataset}/rows"
@@ -83,21 +100,22 @@ class Reader:
             cursor = following
         return rows if limit is None else rows[:limit]
 
-    def _table_pages(self, dataset: str, query: Query) -> tuple[pa.Table, str]:
+    def _table_pages(self, dataset: str, query: Query, limit: int | None) -> tuple[pa.Table, str]:
         path = f"/v1/datasets/{dataset}/rows"
+        page_rows = self._page_rows or PAGE_ROWS
         pages: list[pa.Table] = []
         rows = 0
         build: str | None = None
         cursor: str | None = None
         while True:
-            page_query = _page_query(query, self._page_rows or PAGE_ROWS, cursor)
-            response = self._connection.get(path, [*page_query, ("format", "arrow")], ARROW)
+            size = page_rows if limit is None else min(page_rows, limit - rows)
+            response = self._connection.get(path, [*_page_query(query, size, cursor), ("format", "arrow")], ARROW)
             build = _same_build(build, response.headers["X-Sojourn-Build"], dataset)
             pages.append(table_of(response.content))
             rows += pages[-1].num_rows
             self._refuse_too_many(dataset, rows)
             following = response.headers.get("X-Sojourn-Next-Cursor")
-            if following is None:
+            if following is None or (limit is not None and rows >= limit):
                 break
             if following == cursor or not pages[-1].num_rows:
                 raise ApiError(f"Sojourn API's cursor for {dataset} does not advance")
