@@ -88,7 +88,7 @@ final as (
             else 'single'
         end as capture_point,
         coalesce(in_folders.measurement = 'capture_before', false)
-        and count(case when in_folders.measurement = 'capture_after' then 1 end) over (
+        and count(case when in_folders.measurement = 'capture_after' and in_folders.status in ('ok', 'partial') then 1 end) over (
             partition by in_folders.study_id, in_folders.run_id
         ) > 0 as is_repeated,
         in_folders.compression,

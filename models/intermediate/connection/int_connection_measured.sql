@@ -67,7 +67,6 @@ judged as (
         connections.rtt_basis,
         connections.sample_basis,
         connections.client_host_key,
-        connections.sent_bytes,
         connections.rtt_min_us,
         connections.rtt_max_us,
         -- No dimension of a cell is ever missing: a cell that equals nothing would not be found to be a small one.
@@ -120,7 +119,6 @@ final as (
         client_host_key,
         -- A hash of null is a number: connections without a host would count as one host.
         case when client_host_key is not null then {{ key_hash('client_host_key') }} end as client_host_hash,
-        sent_bytes,
         rtt_min_us,
         rtt_mean_us,
         rtt_max_us,

@@ -59,6 +59,23 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
     assert installation.publish(full=True) == incremental
     # Tests that a build leaves out because they read everything.
     installation.check_history()
+    # Single connections taken off the cube leave nothing: a rest would show the members of a suppressed cell.
+    cell = "start_date, access_technology, proximity_class, country, transfer_size_class, ip_version, detail_level"
+    counts = installation.rows(
+        f"""
+        select {cell}, bin_lower_us, any_value(connections) as connections, count(sample.drawn_number) as drawn
+        from marts.connection_queuing_delay_histogram as cube
+        left join (select *, round(queuing_delay_ms * 1000) as delay_us from marts.connection_sample) as sample
+            using ({cell})
+        where delay_us is null or (delay_us >= bin_lower_us and delay_us < bin_upper_us)
+        group by all
+        """
+    )
+    assert {row["detail_level"] for row in counts} >= {0, 1, 2}
+    assert not [row for row in counts if row["drawn"] != row["connections"]]
+    bins = installation.value("select count(*) as n from marts.connection_queuing_delay_histogram")
+    assert len(counts) == bins
+    assert sum(row["drawn"] for row in counts) == installation.value("select count(*) as n from marts.connection_sample")
 
 
 def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replaced(

@@ -1,13 +1,14 @@
+{#- Cells and levels are those of the cubes (int_queuing_delay_day, int_rtt_day): from other cells, rows taken off a cube would show who was suppressed. -#}
 {%- set kept = ['part_fingerprint'] -%}
-{%- set levels = [['hour_of_day'], ['transfer_size_number', 'ip_version'], ['asn'], ['country'], ['access_technology']] -%}
-{%- set withheld = {'hour_of_day': '-1', 'transfer_size_number': '-1', 'asn': '-1'} -%}
+{%- set levels = [['transfer_size_number', 'ip_version'], ['country'], ['proximity_number'], ['access_technology']] -%}
+{%- set withheld = {'proximity_number': '-1', 'transfer_size_number': '-1'} -%}
 {%- set given_up = levels | sum(start=[]) -%}
 {%- set cell = kept + given_up -%}
-{%- set values = ['rtt_min_us', 'rtt_max_us', 'rtt_mean_us', 'sent_bytes'] -%}
+{%- set values = ['rtt_min_us', 'rtt_max_us', 'rtt_mean_us'] -%}
 {%- set most = var('most_connections_of_a_day', 100000) | int -%}
 with
 
-{{ connections_of_days_to_make('connections') }},
+{{ connections_of_days_to_make('connections', ['connections', 'connections_of_cells', 'connections_of_hosts']) }},
 
 counts as (
     select * from {{ ref('int_connection_count_day') }}
@@ -25,7 +26,7 @@ shares as (
 -- tell the order of the connections in time.
 drawn as (
     select
-        {%- for column in cell + ['client_host_hash'] + values %}
+        {%- for column in cell + values %}
             connections.{{ column }},
         {%- endfor %}
         shares.drawn_one_in
@@ -44,7 +45,8 @@ counted as (
     select
         {{ cell | join(',\n        ') }},
         {{ host_bits('client_host_hash') }} as host_bits
-    from drawn
+    from connections_of_cells
+    where outcome = 'counted'
     group by {{ cell | join(', ') }}
 ),
 
@@ -54,7 +56,8 @@ hosts as (
     select
         {{ cell | join(',\n        ') }},
         client_host_hash as host_hash
-    from drawn
+    from connections_of_hosts
+    where outcome = 'counted'
 ),
 
 {{ cell_details('hosts', kept, levels) }},
@@ -72,8 +75,6 @@ served as (
                 end as {{ column }},
             {%- endfor %}
         {%- endfor %}
-        -- Bytes tell the class of the transfer size.
-        case when coalesce(details.detail_level, 0) < 2 then drawn.sent_bytes end as sent_bytes,
         drawn.rtt_min_us,
         drawn.rtt_mean_us,
         drawn.rtt_max_us,
@@ -102,14 +103,12 @@ final as (
                         {%- endfor %}
                         rtt_min_us,
                         rtt_max_us,
-                        rtt_mean_us nulls first,
-                        sent_bytes nulls first
+                        rtt_mean_us nulls first
                 )
             as bigint
         ) as drawn_number,
         detail_level,
         {{ given_up | join(',\n        ') }},
-        sent_bytes,
         rtt_min_us,
         rtt_mean_us,
         rtt_max_us,

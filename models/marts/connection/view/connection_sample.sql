@@ -10,7 +10,6 @@ parts as (
 
 class_names as (
     select * from {{ ref('int_connection_class_name') }}
-    where class_kind = 'transfer_size'
 ),
 
 final as (
@@ -22,13 +21,11 @@ final as (
         parts.sample_basis,
         connections.drawn_number,
         connections.detail_level,
-        case when connections.hour_of_day >= 0 then connections.hour_of_day end as hour_of_day,
         connections.access_technology,
+        proximity_names.class_name as proximity_class,
         connections.country,
-        connections.asn,
+        transfer_size_names.class_name as transfer_size_class,
         connections.ip_version,
-        class_names.class_name as transfer_size_class,
-        connections.sent_bytes,
         cast(connections.rtt_min_us as double) / 1000 as rtt_min_ms,
         cast(connections.rtt_mean_us as double) / 1000 as rtt_mean_ms,
         cast(connections.rtt_max_us as double) / 1000 as rtt_max_ms,
@@ -37,7 +34,14 @@ final as (
         1 / cast(connections.drawn_one_in as double) as drawn_ratio
     from connections
     inner join parts on connections.part_fingerprint = parts.part_fingerprint
-    inner join class_names on connections.transfer_size_number = class_names.class_number
+    inner join class_names as proximity_names
+        on
+            proximity_names.class_kind = 'proximity'
+            and connections.proximity_number = proximity_names.class_number
+    inner join class_names as transfer_size_names
+        on
+            transfer_size_names.class_kind = 'transfer_size'
+            and connections.transfer_size_number = transfer_size_names.class_number
 )
 
 select * from final
