@@ -129,7 +129,7 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
     ):
         raise ProblemError(
             "invalid-cursor",
-            "The cursor belongs to another query: keep every parameter but limit and format.",
+            "The cursor belongs to another query: keep every parameter but limit, format and escape.",
             parameter="cursor",
         )
     return values
