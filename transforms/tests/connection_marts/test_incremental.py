@@ -75,7 +75,8 @@ def test_late_data_and_a_replaced_day_come_to_the_bytes_of_a_full_build(
     assert not [row for row in counts if row["drawn"] != row["connections"]]
     bins = installation.value("select count(*) as n from marts.connection_queuing_delay_histogram")
     assert len(counts) == bins
-    assert sum(row["drawn"] for row in counts) == installation.value("select count(*) as n from marts.connection_sample")
+    rows = installation.value("select count(*) as n from marts.connection_sample")
+    assert sum(row["drawn"] for row in counts) == rows
 
 
 def test_months_go_on_from_what_they_hold_and_are_rebuilt_when_a_day_was_replaced(
