@@ -1,4 +1,7 @@
-{#- Cells and levels are those of the cubes (int_queuing_delay_day, int_rtt_day): from other cells, rows taken off a cube would show who was suppressed. -#}
+{#-
+    Cells and levels are those of the cubes (int_queuing_delay_day, int_rtt_day): with other cells, a cube minus the rows would show who was
+    suppressed.
+-#}
 {%- set kept = ['part_fingerprint'] -%}
 {%- set levels = [['transfer_size_number', 'ip_version'], ['country'], ['proximity_number'], ['access_technology']] -%}
 {%- set withheld = {'proximity_number': '-1', 'transfer_size_number': '-1'} -%}
