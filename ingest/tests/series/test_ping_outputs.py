@@ -115,9 +115,71 @@ def test_windows_ping_may_stand_behind_lines_of_a_console(tmp_path: Path, langua
     assert rtts(tables) == [12.0, None, None, 1.0]
 
 
-def test_a_text_that_states_a_number_before_a_colon_is_no_ping(tmp_path: Path) -> None:
+#: Texts of users, with lines as some of Windows' ping.
+NO_PING = {
+    "a table": "Table 3:\nhost=a time=9ms\nhost=b time=10ms\n",
+    "times of day": "Test of the uplink\nRun 3:\n12:34:56 host=a rtt=9ms\n12:34:57 host=b rtt=10ms\n",
+    "a date and a time": "2026-11-26 12:00:00 Test 3:\nfe80::1 rtt=9ms\n",
+    "a file in a console": "C:\\>type log.txt\nTest 3:\na = 3, b = 2, c = 1\n",
+    "times of day below an address": "Test 3 of 192.0.2.9:\n12:34:56 host=a rtt=9ms\n12:34:57 host=b rtt=10ms\n",
+    "counts below an address": "Test 3 of 192.0.2.9:\na = 3, b = 2, c = 1\n",
+    "hardware addresses": "Run 3 of 00:00:5e:00:53:01:\nb\n00:00:5e:00:53:01 rtt=9ms\n",
+    "names of C++": "Run 3 of std::add:\nb\nstd::add time=9ms\n",
+    "ports": "Run 3 of 192.0.2.9:443:\nb\nReply of 192.0.2.9: time=9ms TTL=3\n",
+    "ports of IPv6": "Run 3 of [2001:db8::9]:443:\nb\nReply of 2001:db8::9: time=9ms\n",
+    "the time of a run": "Run of 192.0.2.9 on 11/26/2026 at 12:00:00:\nb\nReply of 192.0.2.9: time=9ms TTL=3\n",
+}
+
+
+@pytest.mark.parametrize("text", NO_PING.values(), ids=NO_PING)
+def test_a_text_with_some_lines_as_those_of_windows_is_no_ping(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match="text of no known format"):
-        read(written(tmp_path, "Table 3:\nhost=a time=9ms\nhost=b time=10ms\n"))
+        read(written(tmp_path, text))
+
+
+PROMPT = b"\r\nC:\\Users\\a>"
+
+
+@pytest.mark.parametrize("language", WINDOWS)
+@pytest.mark.parametrize(
+    ("before", "refused"),
+    [
+        (b"Windows IP 10:\r\n", 1),
+        (b"Test 10 of 192.0.2.7:\r\n", 1),
+        (b"Test 10 of 192.0.2.7:\r\nOf the uplink:\r\n", 2),
+        (b"Test 10 of 192.0.2.7:\r\nTest 11 of 192.0.2.7:\r\n", 2),
+    ],
+)
+def test_what_looks_like_a_heading_above_one_is_counted_and_is_no_probe(
+    tmp_path: Path, language: str, before: bytes, refused: int
+) -> None:
+    for prompt in (b"", PROMPT + b"ping 8.8.8.8\r\n"):
+        form, tables, reading = read(written(tmp_path, before + prompt + WINDOWS[language]))
+        assert (form, rtts(tables)) == ("ping", [12.0, None, None, 1.0])
+        assert {row["flow_name"] for row in tables["series"]} == {"ping 1"}
+        assert reading.refused == {"line_not_understood": refused + bool(prompt)}
+
+
+@pytest.mark.parametrize("language", WINDOWS)
+def test_lines_behind_the_statistics_of_windows_are_counted(tmp_path: Path, language: str) -> None:
+    text = WINDOWS[language]
+    between = PROMPT + b"echo a\r\na\r\nb = 1\r\nTest 2:\r\n" + PROMPT + b"ping 8.8.8.8\r\n"
+    _, tables, reading = read(written(tmp_path, text + between + text + PROMPT + b"\r\nTest 3:\r\n"))
+    assert rtts(tables) == [12.0, None, None, 1.0] * 2
+    assert {row["flow_name"] for row in tables["series"]} == {"ping 1", "ping 2"}
+    assert reading.refused == {"line_not_understood": 7}
+
+
+def test_a_title_or_figures_of_other_things_do_not_end_the_probes_of_windows(tmp_path: Path) -> None:
+    lines = WINDOWS["English"].splitlines(keepends=True)
+    lines.insert(3, b"Test 3:\r\n")
+    _, tables, reading = read(written(tmp_path, b"".join(lines)))
+    assert (rtts(tables), reading.refused) == ([12.0, None, None, 1.0], {"line_not_understood": 1})
+    # Figures that contradict each other.
+    text = WINDOWS["English"].replace(b"Minimum = 1ms", b"Minimum = 7ms").replace(b"Lost = 1", b"Lost = 2")
+    _, tables, reading = read(written(tmp_path, text))
+    assert (rtts(tables), rtts(tables, "total")) == ([12.0, None, None, 1.0], [])
+    assert reading.refused == {"line_not_understood": 4}
 
 
 FURTHER_WINDOWS = {

@@ -1,4 +1,4 @@
-"""fping, iperf 2 and iperf3 on the loopback interface: what is read equals what the tools say of the same packets."""
+"""ping, fping, iperf 2 and iperf3 on the loopback interface: what is read equals what they say of the same packets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,12 @@ def test_flows_of_iperf3_have_their_own_way_and_the_bytes_of_their_intervals(
     )  # fmt: skip
     rates = [row for row in tables["series"] if row["metric"] == "rate_bps" and row["sample_basis"] == "intervals"]
     assert {row["flow_name"]: row["direction"] for row in rates} == ways
-    for flow in ways:
+    assert_bytes_of_intervals(path, rates)
+
+
+def assert_bytes_of_intervals(path: Path, rates: list[dict[str, Any]]) -> None:
+    """Hold the rates of each flow against the bytes that iperf3 states for its intervals."""
+    for flow in {row["flow_name"] for row in rates}:
         stated = [
             stream["bytes"]
             for interval in json.loads(path.read_text())["intervals"]
@@ -102,3 +107,45 @@ def test_flows_of_iperf3_have_their_own_way_and_the_bytes_of_their_intervals(
         ]
         read_bytes = [row["value"] * row["duration_s"] / 8 for row in rates if row["flow_name"] == flow]
         assert read_bytes == pytest.approx(stated, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "ways"),
+    [
+        ("udp-down", "downlink", {"stream 5": "downlink"}),
+        ("udp-two", "uplink", {"stream 5": "uplink", "stream 7": "uplink"}),
+        ("udp-ways", None, {"stream 5": "uplink", "stream 7": "downlink"}),
+    ],
+)
+def test_flows_of_udp_have_their_own_way_and_the_loss_of_their_receiver(
+    name: str, direction: str | None, ways: dict[str, str]
+) -> None:
+    path = RECORDINGS / f"iperf3-{name}.json"
+    _, tables, _ = read(path)
+    rows = series_of(path.name)
+    (run,) = tables["run"]
+    assert run["direction"] == direction
+    rates = [row for row in rows if row["metric"] == "rate_bps" and row["sample_basis"] == "intervals"]
+    assert {row["flow_name"]: row["direction"] for row in rates} == ways
+    assert_bytes_of_intervals(path, rates)
+    ends = {f"stream {end['udp']['socket']}": end["udp"] for end in json.loads(path.read_text())["end"]["streams"]}
+    assert set(ends) == set(ways)
+    for flow, end in ends.items():
+        of_flow = [row for row in rows if row["flow_name"] == flow]
+        assert (total(of_flow, "lost_packets"), total(of_flow, "sent_packets")) == (end["lost_packets"], end["packets"])
+        assert total(of_flow, "jitter_ms") == pytest.approx(end["jitter_ms"])
+
+
+@pytest.mark.parametrize("name", ["ping-DOp.txt", "ping-A.txt", "ping-6D.txt"])
+def test_probes_of_ping_are_those_of_its_summary(name: str) -> None:
+    values = [row["value"] for row in series_of(name) if row["sample_basis"] == "samples"]
+    summary = re.search(
+        r"(\d+) packets transmitted, (\d+) received.*= ([\d.]+)/([\d.]+)/([\d.]+)/",
+        (RECORDINGS / name).read_text(),
+        re.DOTALL,
+    )
+    assert summary is not None
+    answered = [value for value in values if value is not None]
+    assert (len(values), len(answered)) == (int(summary[1]), int(summary[2]))
+    assert (min(answered), max(answered)) == (float(summary[3]), float(summary[5]))
+    assert sum(answered) / len(answered) == pytest.approx(float(summary[4]), abs=0.001)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the files of this folder on the loopback interface, with fping, iperf 2 and iperf3 of Debian 12. Each transfer of iperf 2 is
+# Records the files of this folder on the loopback interface, with ping, fping, iperf 2 and iperf3 of Debian 12. Each transfer of iperf 2 is
 # told twice: as CSV by one end, which Sojourn reads, and as text by the other, with which the test compares.
 set -eu
 cd "$(dirname "$0")"
@@ -55,3 +55,26 @@ record_iperf3 solo
 record_iperf3 solo-down -R
 record_iperf3 two -P 2
 record_iperf3 ways --bidir
+
+# UDP on the loopback interface alone.
+record_udp() {
+    name=$1
+    shift
+    iperf3 -s -1 -p 15201 > /dev/null &
+    sleep 1
+    iperf3 -c 127.0.0.1 -p 15201 -u -J -t 2 "$@" | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+result["start"]["system_info"] = "Linux"
+print(json.dumps(result, separators=(",", ":")))
+' > "iperf3-udp-$name.json"
+    wait
+}
+
+record_udp down -R -b 5M
+record_udp two -P 2 -b 2M
+record_udp ways --bidir -b 2M
+
+ping -D -O -p 0f -c 3 -i 0.2 127.0.0.1 > ping-DOp.txt
+ping -A -c 3 127.0.0.1 > ping-A.txt
+ping -6 -D -c 2 -i 0.2 ::1 > ping-6D.txt

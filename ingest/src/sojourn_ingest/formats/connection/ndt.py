@@ -54,7 +54,7 @@ class Ndt7(MemberFormat):
 
     name = "ndt7"
     without_facts = "NDT7 result without a measurement of the server: the test was aborted"
-    version = "ndt7-4"
+    version = "ndt7-5"
     basis = Basis("m-lab-ndt7", rtt_basis="smoothed", sample_basis="polls")
 
     def recognises(self, source: Source) -> bool:
@@ -74,7 +74,7 @@ class Ndt5(MemberFormat):
 
     name = "ndt5"
     without_facts = "NDT5 result without an RTT: the test from the server was not made or not finished"
-    version = "ndt5-4"
+    version = "ndt5-5"
     polled = Basis("m-lab-ndt5", rtt_basis="smoothed", sample_basis="polls")
     not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")
 

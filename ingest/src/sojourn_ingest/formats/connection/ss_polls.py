@@ -214,7 +214,7 @@ class SsPolls(ConnectionFormat):
 
     name = "ss_polls"
     without_facts = "polls of ss without a TCP socket that can be read; record them with ss -tin"
-    version = "ss-polls-9"
+    version = "ss-polls-10"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll."""

@@ -26,7 +26,7 @@ class SsText(ConnectionFormat):
     """Text of ss, one poll after another."""
 
     name = "ss_text"
-    version = "ss-text-7"
+    version = "ss-text-8"
     without_facts = "no TCP socket with the numbers of its addresses in the output of ss; record it with ss -tin"
 
     def recognises(self, source: Source) -> bool:

@@ -54,7 +54,7 @@ class TcPolls(Format):
     name = "tc_polls"
     without_facts = "no whole poll of tc in the file; record them with tc -s -j qdisc show"
     holds_addresses = False
-    version = "tc-polls-7"
+    version = "tc-polls-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""

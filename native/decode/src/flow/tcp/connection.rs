@@ -3,9 +3,9 @@
 //! **RTT samples.** A segment is outstanding from the time it passes. It gives a sample when an acknowledgement
 //! ends exactly where the segment ends, it passed once, and no segment below it passed later: otherwise
 //! the acknowledgement waited for another segment, or nobody can say which copy it answers (Karn's rule), be it data, a
-//! probe of a window of zero or a keep-alive. A reset gives none, as anybody on the path can send it. What passed later is told by the order of the capture, not by its clock. A
-//! segment that a later acknowledgement covers cumulatively gives none. These are the rules of tcptrace, with
-//! which a test holds the samples to agreement.
+//! probe of a window of zero or a keep-alive. A reset gives none, as anybody on the path can send it. What passed
+//! later follows from the order of the capture, not from its clock. A segment that a later acknowledgement covers
+//! cumulatively gives none. These are the rules of tcptrace, with which a test holds the samples to agreement.
 //!
 //! **RTT by timestamps.** The first echo of a timestamp (RFC 7323) that a data segment carried, kept apart:
 //! it distinguishes retransmissions from originals, but has the resolution of the sender's timestamp clock.
