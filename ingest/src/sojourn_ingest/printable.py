@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def printable(text: object) -> str:
@@ -20,6 +26,17 @@ def markup(text: object) -> str:
     from rich.markup import escape
 
     return escape(printable(text))
+
+
+#: Columns of a table that no terminal limits: more than any has.
+_FREE_WIDTH = 1000
+
+
+def output_console() -> Console:
+    """Return the console of standard output, which cuts no cell of a table in a file or a pipe."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FREE_WIDTH)
 
 
 def counted(number: int, what: str, several: str | None = None) -> str:

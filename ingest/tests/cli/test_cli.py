@@ -42,6 +42,14 @@ def test_dry_run_names_formats_and_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "var" / "lake").exists()
 
 
+def test_a_pipe_gets_whole_cells_however_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    path = tmp_path / f"{'a' * 150}.pcap"
+    write_pcap(path, [udp_frame(b"x")])
+    done = sojourn("ingest", path, "--var", tmp_path / "var", "--dry-run")
+    assert str(path) in done.stdout
+
+
 def test_missing_path_is_named(tmp_path: Path) -> None:
     done = sojourn("ingest", tmp_path / "nowhere", "--var", tmp_path / "var")
     assert done.exit_code == 2

@@ -65,7 +65,7 @@ def build_command(
     from rich.console import Console
 
     from sojourn_ingest.paths import Paths
-    from sojourn_ingest.printable import counted, markup
+    from sojourn_ingest.printable import counted, markup, output_console
     from sojourn_transforms.build import BuildError, build
     from sojourn_transforms.shown_progress import shown_progress
     from sojourn_transforms.spark.session import SparkError
@@ -90,7 +90,7 @@ def build_command(
         text = busy if "lock" in str(error) else str(error).splitlines()[0]
         console.print(f"[red]error:[/red] {markup(text)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
-    out = Console()
+    out = output_console()
     if not report.built:
         out.print(f"nothing changed since build {report.build_id}, which is being served")
         return
@@ -146,11 +146,11 @@ def compare_builds_command(
     import duckdb
     from rich.console import Console
 
-    from sojourn_ingest.printable import counted, markup
+    from sojourn_ingest.printable import counted, markup, output_console
     from sojourn_snapshot.errors import DamagedSnapshotError
     from sojourn_transforms.comparing_builds import compare_builds
 
-    out = Console()
+    out = output_console()
     try:
         compared = compare_builds(left, right)
     except (FileNotFoundError, DamagedSnapshotError, duckdb.IOException) as error:

@@ -23,7 +23,7 @@ from sojourn_ingest.lake.compaction import (
 )
 from sojourn_ingest.lake.expiry import Expiry, expire, plan_expiry
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup
+from sojourn_ingest.printable import counted, markup, output_console
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
@@ -58,7 +58,7 @@ def show_status(var: Path | None) -> None:
             hidden = sum(len(parts) for parts in lake.hidden(name).values())
             size = f"{sum(files.values()) / MIB:,.1f}"
             shown.add_row(name, f"{len(files):,}", f"{small:,}", size, f"{rows:,}", f"{hidden:,}")
-    out = Console()
+    out = output_console()
     out.print(shown)
     packed = sum(len(pack.commits) for pack in lake.packs())
     out.print(f"{counted(len(lake.live()), 'live commit')}, {packed:,} of them in packs", highlight=False)
@@ -76,7 +76,7 @@ def run_compaction(
     """
     paths = Paths.from_environment(var)
     require_lake(paths)
-    out, console = Console(), Console(stderr=True)
+    out, console = output_console(), Console(stderr=True)
     lake = paths.open_lake()
     try:
         if dry_run:
@@ -141,7 +141,7 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
     paths = Paths.from_environment(var)
     require_lake(paths)
     lake = paths.open_lake()
-    out = Console()
+    out = output_console()
     if dry_run or not yes:
         _say_expiries(out, plan_expiry(lake, tables, before_ns), "would be removed")
     if not confirmed(yes, dry_run):

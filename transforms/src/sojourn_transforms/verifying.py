@@ -14,7 +14,7 @@ from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import repair_command, unreadable_objects
 from sojourn_ingest.lake.verification import Verification, record_hashes, unnamed_outcomes, verify
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup
+from sojourn_ingest.printable import counted, markup, output_console
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
 from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
@@ -42,7 +42,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     paths = Paths.from_environment(var)
     if not paths.snapshots.is_dir():
         require_lake(paths)
-    out, console = Console(), Console(stderr=True)
+    out, console = output_console(), Console(stderr=True)
     storage = paths.open_storage()
     unreadable = unreadable_objects(storage)
     for name, reason in unreadable.items():
@@ -121,7 +121,7 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
     """
     paths = Paths.from_environment(var)
     require_lake(paths)
-    out, console = Console(), Console(stderr=True)
+    out, console = output_console(), Console(stderr=True)
     storage = paths.open_storage()
     with console.status("repair"):
         plan = plan_repair(storage, full=True)

@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -19,7 +18,7 @@ from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import printable
+from sojourn_ingest.printable import output_console, printable
 from sojourn_ingest.secrets_file import address_key, forget_key
 
 HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
@@ -115,4 +114,4 @@ def _print(forgettings: list[Forgetting], title: str) -> None:
         table.add_row(name, f"{sources[name]:,}", f"{count:,}")
     if not rows:
         table.add_row("no row of the lake names this host", "", "")
-    Console().print(table)
+    output_console().print(table)

@@ -29,7 +29,7 @@ from sojourn_ingest.formats.registry import UNKNOWN_TEXT
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup, printable
+from sojourn_ingest.printable import counted, markup, output_console, printable
 from sojourn_ingest.remote import RemotePath, is_remote
 from sojourn_ingest.remote.copies import folder_of_copies
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -118,7 +118,7 @@ def run_ingest(options: IngestOptions) -> None:
             session = session_with(runner=None)
             for batch in batches:
                 session.prepare(batch)
-                _print_formats(Console(), session, batch)
+                _print_formats(output_console(), session, batch)
             return
         if not options.ignore_disk:
             _refuse_too_small_a_disk(console, options, lake, files, work)
@@ -138,7 +138,7 @@ def run_ingest(options: IngestOptions) -> None:
             console.print("stopped; what was committed stays, the same command completes the rest")
             raise typer.Exit(130) from error
         attempts = list(by_path.values())
-        _print_summary(Console(), attempts)
+        _print_summary(output_console(), attempts)
         imperfect = [a for a in attempts if a.commit.status != "ok"]
         if (options.strict and imperfect) or (
             attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)
