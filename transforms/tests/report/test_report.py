@@ -289,7 +289,7 @@ def test_what_the_build_does_not_have_is_named_with_what_it_has(
 
 
 def test_a_build_that_is_not_there_and_a_file_in_the_way_are_errors(tmp_path: Path, var: Path) -> None:
-    with pytest.raises(OperatorError, match="has no published build"):
+    with pytest.raises(OperatorError, match="no build published under"):
         run_report(options(tmp_path, tmp_path / "page.html"))
     foreign = tmp_path / "thesis.html"
     foreign.write_text("<html>years of work</html>")

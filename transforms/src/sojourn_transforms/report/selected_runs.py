@@ -111,7 +111,7 @@ def opened_build(snapshots: Path) -> Iterator[Build]:
     try:
         pointer = read_pointer(snapshots)
         if pointer is None:
-            raise ReportError(f"{snapshots} has no published build; run sojourn ingest and sojourn build first")
+            raise ReportError(f"no build published under {snapshots}: run `sojourn build`")
         folder = snapshots / pointer.build_id
         read_build(folder)
         datasets = {"study", "run", "finding", *(metric.dataset for metric in METRICS.values())}

@@ -41,7 +41,7 @@ def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.Du
         pointer = read_pointer(paths.snapshots)
         if pointer is None:
             raise OperatorError(
-                f"{paths.snapshots} has no published build; run sojourn ingest and sojourn build first, or give --var"
+                f"no build published under {paths.snapshots}: run `sojourn build`, or give another folder"
             )
         folder = paths.snapshots / pointer.build_id
         catalogue = read_catalogue(folder, Catalogue)
