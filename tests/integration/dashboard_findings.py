@@ -11,7 +11,7 @@ import re
 
 from sojourn_client import Client
 from sojourn_superset import assets
-from sojourn_superset.adapter_query import adapter, asked, conditions_of, sql_by_column
+from sojourn_superset.adapter_query import adapter, asked, rows_that_meet, sql_by_column
 from sojourn_superset.look import read_look
 from sojourn_superset.security import api_url
 from sojourn_superset.settings import ASSETS
@@ -23,15 +23,17 @@ def main() -> None:
     (dataset,) = (each for name, each in files.items() if name.endswith("/finding.yaml") and "table_name" in each)
     answers: dict[str, tuple[int, list[str]]] = {}
     with Client(api_url()) as client, adapter(client) as connection:
-        columns = {column.name: column.name for column in client.dataset("finding").columns} | sql_by_column(dataset)
+        # The file names only the columns that the API does not have, or that differ.
+        served = [{"column_name": each.name} for each in client.dataset("finding").columns]
+        dataset["columns"] = [*served, *dataset["columns"]]
+        answer = sql_by_column(dataset)["answer"]
         for chart in files.values():
             if chart.get("dataset_uuid") != dataset["uuid"]:
                 continue
             params = look.params(chart, chart["sojourn"].get("filters", ()))
             conditions, limit = params["adhoc_filters"], params["row_limit"]
             (question,) = (each["comparator"] for each in conditions if each["subject"] == "question")
-            where = " AND ".join(conditions_of(conditions, columns))
-            query = f"SELECT {columns['answer']} AS answer FROM finding WHERE {where} GROUP BY {columns['answer']}"
+            query = f"SELECT {answer} AS answer {rows_that_meet(conditions, dataset)} GROUP BY {answer}"
             if "timeseries_limit_metric" in params:
                 query += f" ORDER BY {params['timeseries_limit_metric']['sqlExpression']} DESC"
             query += f" LIMIT {limit}"
