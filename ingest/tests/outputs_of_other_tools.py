@@ -94,6 +94,20 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "Pinging 192.0.2.1 with 32 bytes of data:\n"
             "5 iterations (warmup 1) ping test:\n"
             "Reply from 192.0.2.1: 1.49ms\n"
+            "Reply from 192.0.2.1: 1.62ms\n"
+            "\n"
+            "Ping statistics for 192.0.2.1:\n"
+            "  Sent = 4, Received = 4, Lost = 0 (0% loss),\n"
+            "  Minimum = 1.49ms, Maximum = 1.62ms, Average = 1.55ms\n"
+        ),
+        "psping icmp without banner": (
+            "C:\\>psping -nobanner 192.0.2.1\n"
+            "Pinging 192.0.2.1 with 32 bytes of data:\n"
+            "5 iterations (warmup 1) ping test:\n"
+            "Reply from 192.0.2.1: 1.49ms\n"
+            "\n"
+            "Ping statistics for 192.0.2.1:\n"
+            "  Sent = 4, Received = 4, Lost = 0 (0% loss),\n"
         ),
         "psping tcp": (
             "\n"
@@ -104,6 +118,11 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "TCP connect to 192.0.2.1:443:\n"
             "5 iterations (warmup 1) ping test:\n"
             "Connecting to 192.0.2.1:443 (warmup): from 10.0.0.2:50123: 12.30ms\n"
+            "Connecting to 192.0.2.1:443: from 10.0.0.2:50124: 12.41ms\n"
+            "\n"
+            "TCP connect statistics for 192.0.2.1:443:\n"
+            "  Sent = 4, Received = 4, Lost = 0 (0% loss),\n"
+            "  Minimum = 12.30ms, Maximum = 12.41ms, Average = 12.35ms\n"
         ),
     },
     "hrPING's text": {
@@ -116,6 +135,19 @@ OUTPUTS: dict[str, dict[str, str]] = {
             "\n"
             "From 192.0.2.1: bytes=60 seq=0001 TTL=57 ID=1a2b time=9.871ms\n"
             "From 192.0.2.1: bytes=60 seq=0002 TTL=57 ID=1a2c time=9.912ms\n"
+            "\n"
+            "Packets: sent=2, rcvd=2, error=0, lost=0 (0.0% loss) in 0.500200 sec\n"
+            "RTTs in ms: min/avg/max/dev: 9.871 / 9.891 / 9.912 / 0.020\n"
+            "Bandwidth in kbytes/sec: sent=0.239, rcvd=0.239\n"
+        ),
+        "hrping behind a prompt": (
+            "C:\\>hrping 192.0.2.1\n"
+            "This is hrPING v5.07 by cFos Software GmbH -- http://www.cfos.de\n"
+            "Source address is 10.0.0.2; using ICMP echo-request, ID=9c0f\n"
+            "Pinging 192.0.2.1 [192.0.2.1]\n"
+            "with 32 bytes data (60 bytes IP):\n"
+            "From 192.0.2.1: bytes=60 seq=0001 TTL=57 ID=1a2b time=9.871ms\n"
+            "Packets: sent=2, rcvd=2, error=0, lost=0 (0.0% loss) in 0.500200 sec\n"
         ),
     },
     "nping's text": {

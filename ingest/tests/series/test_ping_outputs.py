@@ -168,9 +168,12 @@ def test_lines_behind_the_statistics_of_windows_are_counted(tmp_path: Path, lang
     assert rtts(tables) == [12.0, None, None, 1.0] * 2
     assert {row["flow_name"] for row in tables["series"]} == {"ping 1", "ping 2"}
     assert reading.refused == {"line_not_understood": 7}
+    # Nor is a line that looks like a heading one without an answer or statistics behind it.
+    _, tables, reading = read(written(tmp_path, text + b"Test 10 of 192.0.2.7:\r\n" + PROMPT + b"exit\r\n"))
+    assert (rtts(tables), reading.refused) == ([12.0, None, None, 1.0], {"line_not_understood": 2})
 
 
-def test_a_title_or_figures_of_other_things_do_not_end_the_probes_of_windows(tmp_path: Path) -> None:
+def test_titles_and_figures_of_other_things_are_counted_and_end_no_probes_of_windows(tmp_path: Path) -> None:
     lines = WINDOWS["English"].splitlines(keepends=True)
     lines.insert(3, b"Test 3:\r\n")
     _, tables, reading = read(written(tmp_path, b"".join(lines)))

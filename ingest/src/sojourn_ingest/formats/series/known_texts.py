@@ -120,7 +120,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             f"psping's text, which is not read; {_WINDOWS_PING}",
         ),
         (
-            rb"\A\s*(?:This is hrPING |Source address is \S+; using ICMP)",
+            rb"^(?:This is hrPING |Source address is \S+; using ICMP)",
             f"hrPING's text, which is not read; {_WINDOWS_PING}",
         ),
         (

@@ -31,6 +31,7 @@ from sojourn_ingest.formats.series.ping_lines import (
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number
 from sojourn_ingest.formats.series.setting import setting_of
+from sojourn_ingest.formats.series.texts_for_people import what_people_wrote
 
 MAX_LINE_BYTES = 65_536
 #: White space, and the bell that iputils rings after each reply (-a).
@@ -67,6 +68,8 @@ class _Probe:
     is_windows: bool = False
     #: Windows' lines from the first without an answer on, until the statistics tell which of those are lost probes.
     untold: list[float | bytes] = field(default_factory=list)
+    #: The last line of Windows' looked like the title of statistics.
+    has_title: bool = False
     #: Its statistics have begun.
     is_over: bool = False
 
@@ -103,13 +106,16 @@ class Ping(_PingText):
     """Output of ping; several one after the other are several probes."""
 
     name = "ping"
-    version = "ping-10"
+    version = "ping-11"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is ping's heading, or they are an output of Windows' ping."""
         lines = head_lines(source)
         first = _texts(lines)[: windows_ping.LINES_BEFORE]
-        return any(HEADER.match(line) for line in first) or windows_ping.is_output(lines)
+        if any(HEADER.match(line) for line in first):
+            return True
+        # PsPing and others write much the same.
+        return windows_ping.is_output(lines) and what_people_wrote(source) is None
 
     def line(self, line: bytes, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line fills."""
@@ -118,8 +124,9 @@ class Ping(_PingText):
             yield from series.end_all()
             series.begin()
         elif (probe is None or probe.is_windows) and windows_ping.is_heading(line):
-            yield from series.end_all()
-            series.begin().is_windows = True
+            if probe is None or not series.refuse_heading(probe):
+                yield from series.end_all()
+                series.begin().is_windows = True
         elif probe is None:
             if line.strip() and not is_remark(line):
                 series.reading.refuse(NOT_UNDERSTOOD)
@@ -145,7 +152,15 @@ class Ping(_PingText):
     @staticmethod
     def _line_of_windows(line: bytes, probe: _Probe, series: _Series) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the batches that one line of Windows' ping fills: until the statistics, most are probes."""
+        if not line.strip():
+            return
         rtt_ms = windows_ping.reply_ms(line)
+        counts = windows_ping.counts(line)
+        rtts_ms = windows_ping.stated_ms(line)
+        is_rest = (probe.has_title or probe.is_over) and windows_ping.is_rest_of_statistics(line)
+        if rtt_ms is not None or (counts is None and rtts_ms is None and not is_rest):
+            series.refuse_title(probe)
+        probe.has_title = False
         if rtt_ms is not None:
             # With -t, statistics may stand between answers.
             probe.is_over = False
@@ -155,22 +170,24 @@ class Ping(_PingText):
                 probe.untold.append(rtt_ms)
             else:
                 yield from series.add(probe, rtt_ms, None)
-        elif (counts := windows_ping.counts(line)) is not None:
+        elif counts is not None:
             probe.is_over = True
             series.reading.records_read += 1
             # What a router answers ("Destination host unreachable") Windows counts as received.
             yield from series.tell(probe, counts.sent - probe.replies)
             if counts.sent != probe.replies + probe.lost:
                 series.reading.refuse("statistics of other probes than are listed")
-        elif (rtts_ms := windows_ping.stated_ms(line)) is not None:
-            yield from series.sum_up(probe, Summary(rtts_ms=rtts_ms))
-        elif line.strip().endswith((b":", b"\xef\xbc\x9a")):
+        elif rtts_ms is not None:
             probe.is_over = True
-        elif line.strip() and not probe.is_over:
-            if b"=" in line:
-                series.reading.refuse(NOT_UNDERSTOOD)
-            else:
-                probe.untold.append(line)
+            yield from series.sum_up(probe, Summary(rtts_ms=rtts_ms))
+        elif is_rest:
+            probe.is_over = True
+        elif windows_ping.is_title(line):
+            probe.has_title = True
+        elif probe.is_over or b"=" in line:
+            series.reading.refuse(NOT_UNDERSTOOD)
+        else:
+            probe.untold.append(line)
         if len(probe.untold) > MOST_WAITING:
             yield from series.tell(probe, None)
 
@@ -308,9 +325,28 @@ class _Series:
                 self.reading.refuse(NOT_UNDERSTOOD)
         probe.untold.clear()
 
+    def refuse_title(self, probe: _Probe) -> None:
+        """Count what looked like the title of statistics, where no statistics follow."""
+        self.reading.refuse(NOT_UNDERSTOOD, int(probe.has_title))
+        probe.has_title = False
+
+    def refuse_heading(self, probe: _Probe) -> bool:
+        """Count what looked like a heading of Windows' and the lines behind it, if no answer or statistics follow.
+
+        Return whether it is so; the probe is then as it was at its beginning.
+        """
+        if not probe.is_windows or probe.replies or probe.lost or probe.is_over:
+            return False
+        self.refuse_title(probe)
+        self.reading.refuse(NOT_UNDERSTOOD, 1 + len(probe.untold))
+        probe.untold.clear()
+        return True
+
     def end_all(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add the probes that stayed without an answer."""
         for probe in self._probes:
+            self.refuse_title(probe)
+            probe.is_over = self.refuse_heading(probe) or probe.is_over
             yield from self.tell(probe, None)
             for time_s in probe.waiting.values():
                 yield from self.add(probe, None, time_s)

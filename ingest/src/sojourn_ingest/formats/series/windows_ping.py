@@ -8,14 +8,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
+#: Behind an address, also one in brackets, stands no port, and no rest of a longer one.
+_NO_PORT = rb"(?!\w|\.\d|\]?:[\w:])"
 #: The last value is the time; the unit is translated too (``мс``). IPv6 has no TTL.
 _REPLY = re.compile(
     rb"^\S.*[^\s\d][ \xa0]?[=<] ?(?P<rtt>-?\d{1,9})[ \xa0]?[^\d\s=<,]{1,12}(?P<ttl>\s+TTL ?= ?\d{1,3})?$"
 )
-_IPV6 = re.compile(rb"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.%]*")
-_IPV4 = re.compile(rb"\d{1,3}(?:\.\d{1,3}){3}")
-_SIZE = re.compile(rb"(?<![\w.-])\d{1,5}(?![\w.-])")
+#: No time of day: it has ``::`` or eight groups.
+_IPV6 = re.compile(
+    rb"(?<![\w:.])(?:H(?::H){7}|H(?::H){0,6}::(?:H(?::H){0,6})?|::H(?::H){0,6})(?:%\w{1,80})?".replace(
+        b"H", rb"[0-9A-Fa-f]{1,4}"
+    )
+    + _NO_PORT
+)
+_IPV4 = re.compile(rb"(?<![\w:.])\d{1,3}(?:\.\d{1,3}){3}" + _NO_PORT)
+#: A number that is no part of an address, a port, a date or a time.
+_SIZE = re.compile(rb"(?<![\w.:/-])\d{1,5}(?![\w.:/-])")
 #: A colon of any width at the end.
 _COLON = re.compile(rb"(?::|\xef\xbc\x9a)$")
 #: Sent, received, lost.
@@ -23,6 +33,7 @@ _COUNTS = re.compile(rb"= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})\D[^=]*= {0,3}(
 #: Smallest, largest, mean; some languages have two blanks before them.
 _RTTS = re.compile(rb"= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?[^\s\d]{1,12}$")
 
+_FIGURE = re.compile(rb"= {0,3}\d")
 #: Lines that may stand before the heading.
 LINES_BEFORE = 5
 
@@ -37,11 +48,25 @@ class Counts:
 
 
 def is_heading(line: bytes) -> bool:
-    """Return whether a line begins an output: it names the size of a probe, and ends in a colon."""
+    """Return whether a line begins an output: it has an address and the size of a probe, and ends in a colon."""
     text = line.strip()
-    if _COLON.search(text) is None or b"=" in text:
+    if not is_title(text) or b"=" in text:
         return False
-    return _SIZE.search(_IPV4.sub(b" ", _IPV6.sub(b" ", text[:-1]))) is not None
+    without, addresses = _IPV6.subn(b" ", text[:-1])
+    without, further = _IPV4.subn(b" ", without)
+    return addresses + further > 0 and _SIZE.search(without) is not None
+
+
+def is_title(line: bytes) -> bool:
+    """Return whether a line ends in a colon, as those above the statistics do."""
+    return _COLON.search(line.strip()) is not None
+
+
+def is_rest_of_statistics(line: bytes) -> bool:
+    """Return whether a line may be a part of statistics that are broken over several lines, as some languages' are."""
+    figures = len(_FIGURE.findall(line))
+    is_end = b"%" in line or line.strip().endswith((b")", b"),"))
+    return line[:1].isspace() and figures < 3 and (figures > 0 or is_end)
 
 
 def reply_ms(line: bytes) -> float | None:
@@ -93,12 +118,13 @@ def _is_sentence(text: bytes) -> bool:
 
 
 def is_output(lines: list[bytes]) -> bool:
-    """Return whether the first lines are those of an output: a heading, and then an answer or the numbers of probes.
+    """Return whether the first lines are those of an output: a heading and a probe, with or without an answer.
 
-    Before the heading there may be the lines of a console: the command, and the name and rights of Windows.
+    Before the heading there may be the lines of a console: the command, and the name and rights of Windows. Behind it,
+    one probe must be answered, or the numbers of probes be stated.
     """
     texts = [line for line in lines if line.strip()]
-    heading = next((number for number, line in enumerate(texts[:LINES_BEFORE]) if is_heading(line)), None)
-    if heading is None:
-        return False
-    return any(reply_ms(line) is not None or counts(line) is not None for line in texts[heading + 1 :])
+    for number, (line, following) in enumerate(pairwise(texts[: LINES_BEFORE + 1]), start=1):
+        if is_heading(line) and (reply_ms(following) is not None or not (is_title(following) or b"=" in following)):
+            return any(reply_ms(text) is not None or counts(text) is not None for text in texts[number:])
+    return False
