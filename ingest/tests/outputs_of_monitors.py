@@ -17,15 +17,15 @@ OUTPUTS_OF_MONITORS: dict[str, tuple[str, ...]] = {
         "      wlan0       \n Kbps in  Kbps out\n 1003.77     51.67\n",
         "#kernel\nInterface        RX Pkts/Rate    TX Pkts/Rate    RX Data/Rate    TX Data/Rate  \n",
     ),
-    "nstat's or ifstat's counters": (
+    "ifstat's counters": (json.dumps({"kernel": {"eth0": {"rx_packets": 12, "tx_packets": 9, "rx_bytes": 1200}}}),),
+    "nstat's counters, which are not read; poll ss": (
         json.dumps({"kernel": {"IpInReceives": 5727324, "TcpRetransSegs": 4076, "TcpExtTCPLossProbes": 4575}}),
-        json.dumps({"kernel": {"eth0": {"rx_packets": 12, "tx_packets": 9, "rx_bytes": 1200}}}),
-    ),
-    "nstat's interface counters": (
         "#kernel\nIpInReceives                    5727324            0.0\nTcpRetransSegs   4076    0.0\n",
         "#27.4196 sampling_interval=1 time_const=60\nIpInReceives                    1234            10.0\n",
     ),
-    "lnstat's interface counters": ("nf_connt|nf_connt|arp_cach|rt_cache|\n entries|clashres| entries| entries|\n",),
+    "lnstat's counters, which are not read; poll ss": (
+        "nf_connt|nf_connt|arp_cach|rt_cache|\n entries|clashres| entries| entries|\n",
+    ),
     "bmon's interface counters": (
         "Interfaces                     | RX bps       pps     %| TX bps       pps     %\n lo   |       0         0\n",
         "Interface                   RX bps       pps     %     TX bps       pps     %\n  eth0        1.2K  3\n",
@@ -56,7 +56,7 @@ OUTPUTS_OF_MONITORS: dict[str, tuple[str, ...]] = {
     ),
     "sadf's interface counters": ("# hostname;interval;timestamp;IFACE;rxpck/s;txpck/s\nlaptop;1;2023-11-14\n",),
     "sadf's counters": (json.dumps({"sysstat": {"hosts": [{"nodename": "laptop", "statistics": []}]}}),),
-    "vmstat's interface counters": (
+    "text of sysstat (sar, iostat, mpstat, pidstat) or vmstat": (
         "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd\n",
     ),
     "netstat's interface counters": (
@@ -71,6 +71,7 @@ OUTPUTS_OF_MONITORS: dict[str, tuple[str, ...]] = {
     "text of netstat -s or of /proc/net": (
         "IcmpMsg:\n    InType0: 1464\n    InType3: 7\nTcp:\n    255847 active connection openings\n",
         "Ip: Forwarding DefaultTTL InReceives\nIp: 2 64 5727324\n",
+        "1700000000.5\nIp:\n    Forwarding: 1\n    5727324 total packets received\n",
         "TcpExt: SyncookiesSent SyncookiesRecv\nTcpExt: 0 0\n",
         "tcp:\n\t123456 packets sent\n\t\t98765 data packets (12345 bytes)\n",
         "\nIPv4 Statistics\n\n  Packets Received                   = 123\n",
@@ -164,9 +165,11 @@ OUTPUTS_OF_MONITORS: dict[str, tuple[str, ...]] = {
         "\nNotes (2)\n=============\n   Frequency      Group           Protocol  Summary\n",
         "    1\t  0.000000\t192.0.2.1\t→\t192.0.2.2\tTCP\t116\t51252 → 80 [SYN] Seq=0 Win=64240 Len=0\n",
         "|Time     | 192.0.2.1                             |\n|         |                   | 192.0.2.2         |\n",
-        "ip.src\n192.0.2.1\n",
     ),
-    "a hex dump of packets": ("0000  fa 16 3e fe 57 8a fa 16 3e fe 57 dc 08 00 45 00   ..>.W...>.W...E.\n",),
+    "tshark's table of fields": ("ip.src\n192.0.2.1\n", "tcp.analysis.ack_rtt\n0.0123\n"),
+    "a hex dump of packets; ingest the capture itself (tshark -w FILE.pcapng), or convert it: text2pcap DUMP": (
+        "0000  fa 16 3e fe 57 8a fa 16 3e fe 57 dc 08 00 45 00   ..>.W...>.W...E.\n",
+    ),
     "tcptrace's table": (
         "#1 arg remaining, starting with 'a.pcap'\n#Ostermann's tcptrace -- version 6.6.7\n\nconn_#,host_a,host_b\n",
     ),

@@ -1,5 +1,6 @@
-"""Outputs of tools that make load, probe, test a line or load pages, and of what describes a clip; no reader"
-" takes them.
+"""Outputs of tools that make load, probe, test a line or load pages, and of what describes a clip.
+
+No reader takes them.
 
 Those of mtr, hping, iperf3, irtt, curl, wget, ffmpeg and ffprobe begin as recorded ones do; the others are written
 after the sources and documents of the tools.
@@ -20,7 +21,9 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
         "connect failed: Connection refused\n",
         "tcp connect failed: Connection refused\n",
     ),
-    "ab's text": ("This is ApacheBench, Version 2.3 <$Revision: 1879490 $>\nCopyright 1996 Adam Twiss\n",),
+    "ab's text, which is not read; record curl -o /dev/null -w '%{json}\\n' URL > page_loads.jsonl": (
+        "This is ApacheBench, Version 2.3 <$Revision: 1879490 $>\nCopyright 1996 Adam Twiss\n",
+    ),
     "wrk's text": ("Running 30s test @ http://192.0.2.9:80/\n  2 threads and 10 connections\n",),
     "hey's text": ("\nSummary:\n  Total:\t1.2345 secs\n  Slowest:\t0.2345 secs\n",),
     "oha's text": ("Summary:\n  Success rate:\t100.00%\n  Total:\t1.2345 secs\n",),
@@ -106,7 +109,7 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
     "dnsperf's text": (
         "DNS Performance Testing Tool\nVersion 2.10.0\n\n[Status] Command line: dnsperf -s 192.0.2.53\n",
     ),
-    "RRDtool (as of smokeping)'s text": (
+    "text of RRDtool, such as SmokePing's": (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE rrd SYSTEM "https://oss.oetiker.ch/rrdtool/rrdtool.dtd">\n'
         "<!-- Round Robin Database Dump -->\n<rrd>\n",
         "                          uptime                loss              median\n\n"
@@ -143,11 +146,17 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
         "Type     Payload |  min/max/avg in mbit/s\n",
         "  Server location: Frankfurt (FRA)\n          Your IP: 192.0.2.1 (DE)\n          Latency: 10.11 ms\n",
     ),
-    "goresponsiveness' text": (
+    "goresponsiveness' text, which is not read; run networkQuality -c on a Mac, or flent": (
         "11-14-2023 22:13:20 UTC Go Responsiveness to networkquality.example.com:4043...\nRPM:  640\n",
     ),
-    "networkquality-rs' result": (
-        json.dumps({"unloaded_latency_ms": 9.8, "jitter_ms": 1, "download": {}, "upload": {}}),
+    "networkquality-rs' result, which is not read; run networkQuality -c on a Mac, or flent": (
+        json.dumps(
+            {
+                "unloaded_latency_ms": 9.8,
+                "jitter_ms": 1,
+                "download": {"throughput": 1, "loaded_latency_ms": 86.9, "rpm": 446},
+            }
+        ),
     ),
     "fast-cli's text": (
         "\n     93 Mbps ↓ / 8.2 Mbps ↑\n\n     Latency: 10 ms (unloaded) / 42 ms (loaded)\n",
@@ -157,6 +166,7 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
         "\nTest results\n\n          Server: ndt.example\n          Client: 192.0.2.1\n\n Download Upload\n",
     ),
     "networkQuality's text": (
+        "\n==== SUMMARY ====          \nUpload capacity: 1.234 Mbps\nDownload capacity: 3.450 Mbps\n",
         "Downlink: capacity 3.450 Mbps, responsiveness 0 RPM - Uplink: capacity 1.230 Mbps, responsiveness 0"
         " RPM\n==== SUMMARY ====\n",
     ),
@@ -186,9 +196,14 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
         json.dumps([{"ph": "X", "ts": 1, "pid": 1, "tid": 1, "name": "x", "cat": "devtools.timeline"}]),
     ),
     "Chrome's NetLog": (json.dumps({"constants": {"logEventTypes": {}}, "events": [{"time": "1", "type": 1}]}),),
-    "WebPageTest's result": (json.dumps({"data": {"id": "x", "runs": {"1": {}}}, "statusCode": 200}),),
+    "WebPageTest's result": (
+        json.dumps({"data": {"id": "x", "runs": {"1": {"firstView": {}}}}, "statusCode": 200}),
+        json.dumps({"data": {"median": {"firstView": {"TTFB": 90}}}}),
+    ),
     "a record of the Chrome UX Report": (json.dumps({"record": {"key": {"origin": "x"}, "metrics": {}}}),),
-    "a profile of Firefox": (json.dumps({"meta": {"interval": 1, "product": "Firefox"}, "libs": [], "threads": []}),),
+    "a profile of Firefox": (
+        json.dumps({"meta": {"interval": 1, "product": "Firefox"}, "libs": [], "threads": [{"name": "GeckoMain"}]}),
+    ),
     "ffmpeg's log": (
         "ffmpeg version 5.1.6 Copyright (c) 2000-2024 the FFmpeg developers\n  built with gcc 12\n",
         "frame=1\nfps=0.00\nstream_0_0_q=-0.0\nbitrate=N/A\n",
@@ -204,6 +219,9 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
         json.dumps(
             {"streams": [{"index": 0, "codec_name": "h264", "codec_long_name": "x"}], "format": {"duration": "1"}}
         ),
+        "stream,0,h264,H.264 / AVC / MPEG-4 AVC / MPEG-4 part 10,High,video,[0][0][0][0],0x0000,320,180\n",
+        "frame,video,0,1,-4096,-0.400000,-4096,-0.400000,2048,0.200000\n",
+        json.dumps({"format": {"filename": "a.mp4", "nb_streams": 1, "format_name": "mov,mp4", "duration": "1"}}),
         json.dumps({"frames": [{"media_type": "video", "stream_index": 0, "pts": 0}]}),
         json.dumps({"creatingLibrary": {"name": "MediaInfoLib"}, "media": {"track": []}}),
     ),

@@ -91,6 +91,31 @@ OF_USERS = {
     "state of an interface": "eth0 UP fine\n",
     "table of two hosts": "client,server\n192.0.2.1,192.0.2.9\n",
     "metrics": '{"metrics": {"rtt_ms": 1}}',
+    "statistics of runs": '{"data": {"median": 12.1, "p95": 30}}',
+    "number of runs": '{"data": {"runs": 5}}',
+    "runs": '{"data": {"runs": {"1": {"rtt_ms": 9}}}}',
+    "number of streams": '{"streams": 4, "format": "csv"}',
+    "rates of streams": '{"streams": [{"rate_bps": 1}], "format": {"unit": "bps"}}',
+    "number of threads": '{"meta": {}, "threads": 4}',
+    "load of threads": '{"meta": {}, "threads": [{"cpu": 1}]}',
+    "constants and events": '{"constants": {"mtu": 1500}, "events": []}',
+    "flows by number": '{"flows": {"1": {"rate_bps": 1}}}',
+    "rates of flows by number": '{"flows": {"1": [{"rate_bps": 1}]}}',
+    "event with statistics": '{"timestamp": 1700000000, "event_type": "stall", "stats": {"rtt_ms": 9}}',
+    "event of a host": '{"timestamp": 1700000000, "event_type": "stall", "src_ip": "192.0.2.1"}',
+    "delay and rate": '{"unloaded_latency_ms": 9.8, "download": 50.1}',
+    "delay and rates": '{"unloaded_latency_ms": 9.8, "download": {"mbps": 50.1}}',
+    "table of frames": "frame,video,score\n1,a,2\n",
+    "rows of packets": "packet,1,12.3\npacket,2,12.4\n",
+    "rows of streams": "stream,1,bulk,12.3,4,5,6,7\n",
+    "column of RTTs": "tcp.rtt\n12.1\n",
+    "heading of a summary": "== SUMMARY ==\nrtt: 12.3\n",
+    "heading of a summary, later": "run 1\nrtt 12.3\n== SUMMARY ==\nmean 12.3\n",
+    "table with bars": "rtt|loss|jitter|mos|\n9|0|1|4|\n",
+    "table with times": "StartTime,Proto,rtt\n1,tcp,2\n",
+    "table with tabs": "1\t 0.5\t12.3\n2\t 1.0\t12.4\n",
+    "dates of six digits": "070701,12.3\n070702,12.4\n",
+    "dates of six digits and tabs": "070707\t12.3\n070708\t12.4\n",
     "row of a day": '{"id": 1, "date": "2024-01-01", "a": 2}',
 }
 
@@ -102,6 +127,23 @@ def test_what_a_user_has_written_is_not_taken_for_a_tool_of_like_names(tmp_path:
     with pytest.raises(InputError) as caught:
         read(path)
     assert caught.value.message == UNKNOWN_TEXT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.000000000,12.3\n0.100000000,12.4\n",
+        "1700000000.123456789,192.0.2.1,192.0.2.9,12.3\n",
+        "1700000000.123456789\t192.0.2.1\t192.0.2.9\t12.3\n",
+    ],
+)
+def test_a_table_that_may_be_of_a_tool_or_of_a_user_says_what_to_do_for_both(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "result.csv"
+    path.write_text(text)
+    with pytest.raises(
+        InputError, match=r"^a table like tshark's fields.*, or describe the table in a study description$"
+    ):
+        read(path)
 
 
 def test_a_table_near_to_a_described_one_is_not_taken_for_one_of_a_tool(tmp_path: Path) -> None:

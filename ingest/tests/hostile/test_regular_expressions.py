@@ -8,7 +8,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Iterator
-from re import _constants, _parser  # type: ignore[attr-defined]
+from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -25,6 +25,11 @@ CHARACTERS = 20_000
 LEAST_S = 0.02
 #: Nothing that is read once takes as long as this, on any machine.
 MOST_S = 0.3
+#: What takes exponential time is seen in the first of these, what takes quadratic time in the last.
+LENGTHS = (*range(16, 129, 8), 1024, 4 * LONGEST_START_BYTES)
+REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
+#: Of a class of signs, the first ones of these that it has stand for all.
+SIGNS = "a1.:,= /-+;|\t\n"
 
 
 def _expressions() -> Iterator[Any]:
@@ -58,6 +63,67 @@ def _literals(parsed: Any) -> Iterator[str]:
                 if isinstance(one, _parser.SubPattern):
                     yield from _literals(one)
     yield text
+
+
+def _example(parsed: Any, variant: int) -> str:
+    """Return a text that an expression takes; variants differ in signs, branches and numbers of repetitions."""
+    text = ""
+    for operation, argument in parsed:
+        if operation is _constants.LITERAL:
+            text += chr(argument)
+        elif operation in (_constants.ANY, _constants.IN, _constants.NOT_LITERAL):
+            one = _compiler.compile(_parser.SubPattern(_parser.State(), [(operation, argument)]))
+            signs = [sign for sign in SIGNS if one.match(sign)] or [""]
+            text += signs[min(variant, len(signs) - 1)]
+        elif operation is _constants.BRANCH:
+            text += _example(argument[1][variant % len(argument[1])], variant)
+        elif operation is _constants.SUBPATTERN:
+            text += _example(argument[-1], variant)
+        elif operation in REPEATS:
+            least, most, repeated = argument
+            text += _example(repeated, variant) * min(most, max(least, variant))
+    return text
+
+
+def _repeats(parsed: Any, before: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Yield a text that leads to each repeat of an expression, of all its depths, and the expression from there on."""
+    items = list(parsed)
+    for index, (operation, argument) in enumerate(items):
+        inner: list[Any] = []
+        if operation in REPEATS:
+            yield before, items[index:]
+            inner = [argument[2]]
+        elif operation is _constants.BRANCH:
+            inner = argument[1]
+        elif operation in (_constants.SUBPATTERN, _constants.ASSERT):
+            inner = [argument[-1]]
+        for one in inner:
+            yield from _repeats(one, before)
+        before += _example([(operation, argument)], 0)
+
+
+def _runs(pattern: re.Pattern[bytes]) -> set[tuple[str, str]]:
+    """Return what leads to each repeat of an expression, and what it takes there, to be written again and again.
+
+    It is that of the repeat alone, or with some of what follows: between two repeats there may be what both take.
+    """
+    parsed = _parser.parse(pattern.pattern.decode("latin-1"))
+    return {
+        (before, part)
+        for before, items in _repeats(parsed)
+        for taken in range(1, min(len(items), 4) + 1)
+        for variant in range(4)
+        if (part := _example(items[:taken], variant))
+    }
+
+
+def _slow_run(pattern: re.Pattern[bytes]) -> tuple[str, str] | None:
+    for before, part in _runs(pattern):
+        for length in LENGTHS:
+            text = (before + part * length)[: length + len(before)] + "\0"
+            if _seconds(pattern, "search", text) > MOST_S:
+                return before, part
+    return None
 
 
 def _seconds(pattern: re.Pattern[Any], use: str, text: str) -> float:
@@ -102,6 +168,25 @@ def test_the_start_of_a_text_is_looked_at_in_no_time() -> None:
             for begun in ("", literals[0]):
                 text = (begun + part * LONGEST_START_BYTES)[:LONGEST_START_BYTES]
                 assert _seconds(pattern, "search", text) < MOST_S, (pattern, begun, part)
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_runs_of_what_a_beginning_repeats_are_looked_at_in_no_time(number: int) -> None:
+    assert _slow_run(TEXTS[number][0]) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        rb"\A[a-z_]+(?:,\w+=[^,\s]+)+ (?:\w+=[^,\s]+,?)+ \d{19}$",
+        rb"\A(?:[\da-f:]{0,37}::[\da-f:]{0,37})(?:,(?:[\da-f:]{0,37}::[\da-f:]{0,37}))*\t",
+        rb"\A(?:-\d+\n)*\d{1,2} (?:\?\?\?|\S*[.:]\S*(?: [\d.:a-f]+)? \d+)$",
+        rb"\A\d{10} \S+:\d+\+\S+:\d+$",
+    ],
+    ids=["fields that need no comma", "addresses with :: anywhere", "a point anywhere", "two ports"],
+)
+def test_a_beginning_that_is_read_in_many_ways_is_found(written: bytes) -> None:
+    assert _slow_run(re.compile(written, re.MULTILINE)) is not None
 
 
 def test_an_expression_that_reads_again_is_found() -> None:

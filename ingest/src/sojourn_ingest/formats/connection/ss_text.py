@@ -27,7 +27,7 @@ class SsText(ConnectionFormat):
 
     name = "ss_text"
     version = "ss-text-8"
-    without_facts = "no TCP socket with the numbers of its addresses in the output of ss; record it with ss -tin"
+    without_facts = "no TCP socket with numeric addresses in the output of ss; record it with ss -tin"
 
     def recognises(self, source: Source) -> bool:
         """Return whether one of the first lines is the header of ss, or a socket of it."""

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+import re
+
 _UNPACK = "unpack it and give its folder"
 _CONVERT = "convert it: editcap -F pcap {name} {name}.pcap"
 _ONCE_MORE = "compressed twice; decompress it and give the file that comes out"
-#: First bytes, what the content is, and what to do.
+#: First bytes, as a regular expression; what the content is, and what to do.
 CONTENTS: tuple[tuple[bytes, str], ...] = (
     # These are read, but not in one another.
-    (b"\x1f\x8b\x08", _ONCE_MORE),
-    (b"\xfd7zXZ\0", _ONCE_MORE),
-    (b"\x28\xb5\x2f\xfd", _ONCE_MORE),
-    (b"BZh", "a bzip2 file; decompress it: bunzip2 {name}"),
-    (b"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d {name}"),
-    (b"\x1f\x9d", "a compress (.Z) file; decompress it: gunzip {name}"),
-    (b"LZIP", "an lzip file; decompress it: lzip -d {name}"),
-    (b"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive; {_UNPACK}"),
-    (b"Rar!\x1a\x07", f"a RAR archive; {_UNPACK}"),
-    (b"070701", f"a cpio archive; {_UNPACK}"),
-    (b"070707", f"a cpio archive; {_UNPACK}"),
-    (b"\xc7\x71", f"a cpio archive; {_UNPACK}"),
-    (b"snoop\0\0\0", f"a snoop capture; {_CONVERT}"),
-    (b"GMBU", f"a Microsoft Network Monitor capture; {_CONVERT}"),
-    (b"RTSS", f"a Microsoft Network Monitor 1 capture; {_CONVERT}"),
-    (b"XCP\0", f"a NetXray or Windows Sniffer capture; {_CONVERT}"),
-    (b"TRSNIFF data    \x1a", f"a Sniffer capture; {_CONVERT}"),
-    (b"btsnoop\0", "a Bluetooth log (btsnoop), which has no IP packets"),
-    (b"\x12\x05\0", "a scamper warts file, which is not read; record ping -D HOST"),
-    (b"RRD\0", "an RRD file, such as SmokePing's, which has only averages; record fping -D -c 100"),
-    (b"SQLite format 3\0", "an SQLite database; write its tables as CSV"),
-    (b"%PDF-", "a PDF; give the file that it was made from"),
+    (rb"\x1f\x8b\x08", _ONCE_MORE),
+    (rb"\xfd7zXZ\0", _ONCE_MORE),
+    (rb"\x28\xb5\x2f\xfd", _ONCE_MORE),
+    (rb"BZh", "a bzip2 file; decompress it: bunzip2 {name}"),
+    (rb"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d {name}"),
+    (rb"\x1f\x9d", "a compress (.Z) file; decompress it: gunzip {name}"),
+    (rb"LZIP", "an lzip file; decompress it: lzip -d {name}"),
+    (rb"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive; {_UNPACK}"),
+    (rb"Rar!\x1a\x07", f"a RAR archive; {_UNPACK}"),
+    # The whole header: its first six digits may be a date in a text.
+    (rb"07070[12][\dA-Fa-f]{104}|070707[0-7]{70}", f"a cpio archive; {_UNPACK}"),
+    (rb"\xc7\x71", f"a cpio archive; {_UNPACK}"),
+    (rb"snoop\0\0\0", f"a snoop capture; {_CONVERT}"),
+    (rb"GMBU", f"a Microsoft Network Monitor capture; {_CONVERT}"),
+    (rb"RTSS", f"a Microsoft Network Monitor 1 capture; {_CONVERT}"),
+    (rb"XCP\0", f"a NetXray or Windows Sniffer capture; {_CONVERT}"),
+    (rb"TRSNIFF data    \x1a", f"a Sniffer capture; {_CONVERT}"),
+    (rb"btsnoop\0", "a Bluetooth log (btsnoop), which has no IP packets"),
+    (rb"\x12\x05\0", "a scamper warts file, which is not read; record ping -D HOST"),
+    (rb"RRD\0", "an RRD file, such as SmokePing's, which has only averages; record fping -D -c 100"),
+    (rb"SQLite format 3\0", "an SQLite database; write its tables as CSV"),
+    (rb"%PDF-", "a PDF; give the file that it was made from"),
 )
 
 
 def unread_content(head: bytes, name: str) -> str | None:
     """Return what a content is and what to do with the file of that name; None for one that is not known."""
-    descriptions = (text for magic, text in CONTENTS if head.startswith(magic))
+    descriptions = (text for magic, text in CONTENTS if re.match(magic, head))
     return next((text.format(name=name) for text in descriptions), None)

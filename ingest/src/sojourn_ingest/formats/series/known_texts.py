@@ -7,12 +7,13 @@ import re
 PING = "record ping -D HOST"
 _WINDOWS_PING = "record ping -n 100 HOST"
 TC = "poll tc -s -j qdisc show, after date +%s.%N"
-_SS = "poll ss -tin, after date +%s.%N"
+SS = "poll ss -tin, after date +%s.%N"
 _IPERF3 = "run iperf3 with -J"
-CURL = "record curl -w '%{json}\\n' -o FILE URL"
+CURL = "record curl -o /dev/null -w '%{json}\\n' URL > page_loads.jsonl"
 _INTERFACE = f"interface counters, which are not read; {TC}"
-#: Of IPv4, IPv6 or hardware; several where one packet is within another.
-_ADDRESS = rb"(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f:]{0,37}::[\da-f:]{0,37}|[\da-f]{1,4}(?::[\da-f]{1,4}){5,7})"
+#: Of IPv4, IPv6 or hardware; several where one packet is within another. Each is taken in one way only: a list of
+#: many would otherwise be tried in all their combinations.
+_ADDRESS = rb"(?:\d{1,3}(?:\.\d{1,3}){3}|(?=[\da-f:]*::)[\da-f:]{2,39}|[\da-f]{1,4}(?::[\da-f]{1,4}){5,7})"
 _ADDRESSES = _ADDRESS + rb"(?:," + _ADDRESS + rb")*"
 CAPTURE = "ingest the capture itself"
 #: Beginnings of texts, in the order in which they are asked: what it is, and what to do.
@@ -125,7 +126,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (
             rb"^ *My traceroute +\[v|\A(?:-\d+\n)*\d{1,2} (?:\?\?\?"
-            rb"|\S*[.:]\S*(?: [\d.:a-f]+)? \d+ \d+ \d+(?: [\d.]+){3,4})$",
+            rb"|[^\s.:]*[.:]\S*(?: [\d.:a-f]+)? \d+ \d+ \d+(?: [\d.]+){3,4})$",
             f"mtr's output for a screen or for programs (--split), which is not read; {PING}",
         ),
         *(
@@ -143,12 +144,11 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
                 ("dig", rb"\A\s*; <<>> DiG \d"),
                 ("dnsping", rb"\Adnsping(?:\.py)? (?:DNS: )?\S"),
                 ("dnsperf", rb"\A(?:DNS Performance Testing Tool|\[Status\] Command line: (?:dns|res)perf)"),
-                (
-                    "RRDtool (as of smokeping)",
-                    rb"\ARRD\0|\A(?:<\?xml[^>]*>\s*)?(?:<[?!][^>]*>\s*){0,4}<rrd>"
-                    rb"|^\d{10}: +(?:-?\d\.\d{10}e[+-]\d\d|-?nan)",
-                ),
             )
+        ),
+        (
+            rb"\A(?:<\?xml[^>]*>\s*)?(?:<[?!][^>]*>\s*){0,4}<rrd>|^\d{10}: +(?:-?\d\.\d{10}e[+-]\d\d|-?nan)",
+            f"text of RRDtool, such as SmokePing's, which is not read; {PING}",
         ),
         *(
             (pattern, f"{tool}'s text, which is not read; {_WINDOWS_PING}")
@@ -179,7 +179,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             "tc's text; run tc -s -j qdisc show, after date +%s.%N",
         ),
         (
-            rb"\A(?:[^\n]{1,60}\n)?(?:Total: \d+.*\nTCP: |Active Internet connections|Active Connections|Ip:\n +\S)",
+            rb"\A(?:[^\n]{1,60}\n)?(?:Total: \d.*\nTCP: |Active Internet connections|Active Connections)",
             "text of netstat or ss -s, which is not read; run ss -tin, after date +%s.%N",
         ),
         (
@@ -189,8 +189,8 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (rb"\ANIC statistics:|\A\[\s*\{\s*\"ifname\":\s*\"[^\"]+\",\s*\"[rt]x", f"ethtool's {_INTERFACE}"),
         (
-            rb"\ALinux \S+ \(.{1,60}\).*\(\d+ CPU\)",
-            f"text of sysstat (sar, iostat, mpstat, pidstat), which is not read; {TC}",
+            rb"\ALinux \S+ \(.{1,60}\).*\(\d+ CPU\)|\Aprocs -+memory-+",
+            f"text of sysstat (sar, iostat, mpstat, pidstat) or vmstat, which is not read; {TC}",
         ),
         (rb"\A(?:\d{1,4}: \S+: <[A-Z_,-]+> mtu |Inter-\|  |Kernel Interface table)", f"the system's {_INTERFACE}"),
         *(
@@ -218,9 +218,6 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
                     rb"|\A\"(?:Dstat|Dool|pcp[ -]dstat) \S+ CSV [oO]utput\"",
                 ),
                 ("sadf", rb"\A#? ?hostname;interval;timestamp;"),
-                ("vmstat", rb"\Aprocs -+memory-+"),
-                ("lnstat", rb"\A(?:[\w-]{1,8} *\|){4,}$"),
-                ("nstat", rb"\A#(?:kernel|[\d.]+ sampling_interval=\S+ .*)$"),
                 (
                     "netstat",
                     rb"\A(?:Interface Statistics$| +input +\(?\S+\)? +output$|Name +Mtu +Network +Address +Ipkts)",
@@ -229,14 +226,21 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             )
         ),
         (
-            rb"\A\n?(?:(?:Ip|Ip6|Icmp|IcmpMsg|Icmp6|Tcp|Udp|Udp6|UdpLite|IpExt|TcpExt|MPTcpExt|Sctp):(?:\n +\S"
-            rb"| [A-Z]\w+ [A-Z])"
+            rb"\A(?:[^\n]{0,60}\n)?(?:(?:Ip|Ip6|Icmp|IcmpMsg|Icmp6|Tcp|Udp|Udp6|UdpLite|IpExt|TcpExt|MPTcpExt|Sctp):"
+            rb"(?:\n +\S| [A-Z]\w+ [A-Z])"
             rb"|(?:ip|tcp|udp|icmp|ip6):\n\t\d+ |IPv[46] Statistics$)",
-            f"text of netstat -s or of /proc/net, which is not read; {_SS}",
+            f"text of netstat -s or of /proc/net, which is not read; {SS}",
+        ),
+        *(
+            (pattern, f"{tool}'s counters, which are not read; {SS}")
+            for tool, pattern in (
+                ("lnstat", rb"\A(?:nf_connt|arp_cach|ndisc_ca|rt_cache)\|(?:[\w ]{8}\|)+$"),
+                ("nstat", rb"\A#(?:kernel|[\d.]+ sampling_interval=\S+ .*)$"),
+            )
         ),
         (
             rb"\A *sl +local_address rem_address ",
-            f"the table /proc/net/tcp, which has no round-trip times; {_SS}",
+            f"the table /proc/net/tcp, which has no round-trip times; {SS}",
         ),
         (
             rb"\A(?:Kernel IP(?:v6)? routing table|Routing tables$|default via \S+ dev "
@@ -246,7 +250,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (
             rb"\A\S+ age [\d.]+sec (?:\S+ )*?(?:cwnd|rtt|ssthresh|fo_|reordering|tw_ts)",
-            f"ip's cache tcp_metrics; {_SS}",
+            f"ip's cache tcp_metrics; {SS}",
         ),
         (
             rb"\A(?:\S+ +(?:UP|DOWN|UNKNOWN|LOWERLAYERDOWN) +(?:\S+/\d+|\S{17} <)|\S+: flags=\d+<|\S+ +Link encap:)",
@@ -265,7 +269,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (
             rb"\A(?:ipv[46] +\d+ )?(?:tcp|udp|icmp) +\d+ \d+ (?:[A-Z_]+ )?src=\S+ dst=\S+",
-            f"conntrack's text, which is not read; {_SS}",
+            f"conntrack's text, which is not read; {SS}",
         ),
         (
             rb"\A(?:# Generated by \S+tables|Chain \S+ \((?:policy|\d+ references)|table (?:ip6?|inet|arp|bridge"
@@ -276,18 +280,18 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             rb"\A(?:Attaching \d+ probes?\.\.\.|Attached \d+ probes?$|Tracing .{1,80}Hit Ctrl-C to end"
             rb"|@\w*(?:\[[^\]\n]*\])?: ?\n?[\[(]\d)"
             rb"|\A(?:TIME\S* +)?PID +(?:COMM|IP) +|\A +\S+ +: count +distribution$",
-            f"text of bpftrace or bcc, which is not read; {_SS}",
+            f"text of bpftrace or bcc, which is not read; {SS}",
         ),
         (
             rb"\A# tracer: \w|\A +[\w./-]+-\d+ +\[\d{3}\] |\Acpus=\d+$",
-            f"a trace of the kernel (ftrace), which is not read; {_SS}",
+            f"a trace of the kernel (ftrace), which is not read; {SS}",
         ),
         (
             rb"\A[A-Z_]{4,20}; (?:\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d|LOG_DATETIME); ",
             "cake-autorate's log, which is not read; poll tc -s -j qdisc show, and record fping -D -c 100",
         ),
         (
-            rb"\A# (?:HELP|TYPE) \w+ |\A[a-z_]+(?:,\w+=[^,\s]+)+ (?:\w+=[^,\s]+,?)+ \d{19}$",
+            rb"\A# (?:HELP|TYPE) \w+ |\A[a-z_]+(?:,\w+=[^,\s]+)+ \w+=[^,\s]+(?:,\w+=[^,\s]+)* \d{19}$",
             f"metrics of a monitoring system, which are not read; {TC}",
         ),
         # Packets.
@@ -313,7 +317,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             rb"|(?:tcp|udp)\.(?:srcport|dstport|port|stream|length)"
             rb"|tcp\.(?:seq|ack|len|flags|window|analysis|options|time_|hdr_len)"
             rb"|quic\.(?:connection|packet|dcid|scid|version|long|short|header|frame)"
-            rb"|rtp\.(?:seq|timestamp|ssrc|p_type|marker)|_ws\.(?:col|expert)\.)[\w.]*\"?[,;|\t]",
+            rb"|rtp\.(?:seq|timestamp|ssrc|p_type|marker)|_ws\.(?:col|expert)\.)[\w.]*\"?(?:[,;|\t]|\n\S)",
             f"tshark's table of fields; {CAPTURE} (tshark -w FILE.pcapng)",
         ),
         (
@@ -335,24 +339,29 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             + rb"\"?[,;|]\"?"
             + _ADDRESSES
             + rb"(?:\"?[,;|]|\"?$)",
-            f"a table like tshark's fields, without their names; {CAPTURE} (tshark -w FILE.pcapng)",
+            f"a table like tshark's fields, without their names; {CAPTURE} (tshark -w FILE.pcapng), or describe the "
+            "table in a study description",
         ),
         (
             rb"\A\s*={20,}\n(?:.*Statistics|Follow: |.{1,40}:$|.*Service Response Time)|\A(?:\n(?:Errors|Warns"
             rb"|Warnings|Notes|Chats) \(\d+\)\n=+)"
-            rb"|\A *\d+\t +\d+\.\d+\t\S|\A\|Time +\| |\A(?:ip|ipv6|eth|frame|tcp|udp)\.\w+\n\S",
+            rb"|\A *\d+\t +\d+\.\d+\t[^\t\n]+\t(?:\xe2\x86\x92|->)\t|\A\|Time +\| ",
             f"tshark's text; {CAPTURE} (tshark -w FILE.pcapng)",
         ),
         (
             rb"\A0000  ?(?:[0-9a-f]{2} +){8,16} ",
-            f"a hex dump of packets; {CAPTURE} (tshark -w FILE.pcapng), or give text2pcap's",
+            f"a hex dump of packets; {CAPTURE} (tshark -w FILE.pcapng), or convert it: text2pcap DUMP FILE.pcap",
         ),
         (rb"\A(?:#\d+ args? remaining|#?conn_#[,\t])", f"tcptrace's table; {CAPTURE}"),
         (rb"\AFile name[,\t]File type[,\t]", f"capinfos' table; {CAPTURE}"),
         *(
             (pattern, f"{tool}'s records of flows, which are not read; {CAPTURE}")
             for tool, pattern in (
-                ("Argus", rb"\A\s*\"?(?:StartTime|StartDate)\"?[ ,]+\"?(?:Flgs|Dur|Proto|SrcAddr|LastTime)\b"),
+                (
+                    "Argus",
+                    rb"\A\s*\"?(?:StartTime|StartDate)\b"
+                    rb"(?:.{0,80}?\b(?:Flgs|SrcAddr|DstAddr|Sport|Dport|Dir|TotPkts|TotBytes)\b){2}",
+                ),
                 (
                     "nfdump",
                     rb"\ADate first seen +|\A(?:ts,te,td,(?:pr,)?(?:sa|sp)|firstSeen,(?:lastSeen,)?duration,)"
@@ -380,7 +389,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             rb"^.{0,200}application/x-rtp-(?:source|session)-stats",
             "GStreamer's statistics; record tcpdump -w FILE.pcap",
         ),
-        (rb"\A\d{10}\.\d{9} [\d.]+ [\d.]+ \S+:\d+\+\S+:\d+$", "ePPing's text; run it with --format json"),
+        (rb"\A\d{10}\.\d{9} [\d.]+ [\d.]+ [^\s+]+:\d+\+[^\s+]+:\d+$", "ePPing's text; run it with --format json"),
         # Speed tests.
         (rb"^ *Speedtest by Ookla", "text of Ookla's client; run it with --format=json"),
         (
@@ -400,7 +409,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (
             rb"^(?:\S+ \S+ \S+ )?Go Responsiveness to ",
-            "goresponsiveness' text, which is not read; run networkQuality -c",
+            "goresponsiveness' text, which is not read; run networkQuality -c on a Mac, or flent",
         ),
         (
             rb"\A(?:\s*Retrieving speedtest\.net configuration|Ping: [\d.]+ ms$|Server ID,Sponsor,Server Name,"
@@ -429,7 +438,8 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             "a table of M-Lab, which is not read; give the results of NDT in its archive",
         ),
         (
-            rb"^ *={2,} ?SUMMARY|\A(?:Current (?:download|upload) capacity|Downlink: capacity|Uplink: capacity)",
+            rb"^ *={2,} ?SUMMARY\b.*\n.{0,40}\bcapacity: "
+            rb"|\A(?:Current (?:download|upload) capacity|Downlink: capacity|Uplink: capacity)",
             "networkQuality's text; run it with -c",
         ),
         # Pages.
@@ -470,8 +480,9 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
             "ffmpeg's log, which has no scores; write per-frame scores: libvmaf=log_fmt=json:log_path=FILE.json",
         ),
         (
-            rb"\Affprobe version |\A\[(?:FORMAT|STREAM|FRAME|PACKET|CHAPTER)\]$|\A(?:packet|frame|stream)[,"
-            rb"|](?:video|audio|\d)"
+            rb"\Affprobe version |\A\[(?:FORMAT|STREAM|FRAME|PACKET|CHAPTER)\]$"
+            rb"|\A(?:(?:packet|frame)[,|](?:video|audio)[,|]\d+(?:[,|][^,|\n]*){5}"
+            rb"|stream[,|]\d+[,|]\w+[,|][^ ,|\n]+ [^,|\n]*[,|])"
             rb"|\A(?:streams\.stream|frames\.frame|packets\.packet|format)\.\S+=|\A<\?xml[^>]*>\s*<ffprobe>"
             rb"|\AGeneral\nComplete name +:",
             "a description of a clip (ffprobe, MediaInfo), which has no scores; write those of libvmaf as JSON",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sojourn_ingest.formats.interface import Source
-from sojourn_ingest.formats.series.known_texts import CAPTURE, CURL, PING, TC, TEXTS
+from sojourn_ingest.formats.series.known_texts import CAPTURE, CURL, PING, SS, TC, TEXTS
 
 LONGEST_START_BYTES = 4096
 #: Colours, and what moves the cursor on a screen (ECMA-48).
@@ -24,6 +24,12 @@ def _has(*keys: str) -> Callable[[Document], bool]:
 
 def _has_in(name: str, *keys: str) -> Callable[[Document], bool]:
     return lambda document: isinstance(document.get(name), dict) and set(keys) <= document[name].keys()
+
+
+def _first_in(values: Any) -> Document:
+    """Return the first object of a list; an empty one if there is none."""
+    first = values[0] if isinstance(values, list) and values else None
+    return first if isinstance(first, dict) else {}
 
 
 def _is_unified_row(document: Document) -> bool:
@@ -46,26 +52,35 @@ def _is_scores_by_clip(document: Document) -> bool:
     return isinstance(first, dict) and any({one, "O46"} <= first.keys() for one in ("O23", "O34", "O35"))
 
 
-def _is_nstat(document: Document) -> bool:
-    # Of iproute2: {"kernel": {"IpInReceives": 1, …}} of nstat, {"kernel": {"eth0": {"rx_packets": 1, …}}} of ifstat.
+def _counters_of_the_kernel(document: Document) -> Document:
+    # As nstat and ifstat of iproute2 write them.
     values = document.get("kernel")
-    if document.keys() != {"kernel"} or not isinstance(values, dict):
-        return False
-    return any(
-        "rx_packets" in value if isinstance(value, dict) else re.match("Ip|Tcp|Udp|Icmp", name)
-        for name, value in values.items()
-    )
+    return values if document.keys() == {"kernel"} and isinstance(values, dict) else {}
+
+
+def _is_of_nstat(document: Document) -> bool:
+    counters = _counters_of_the_kernel(document)
+    return any(isinstance(value, int) and re.match("Ip|Tcp|Udp|Icmp", name) for name, value in counters.items())
+
+
+def _is_of_ifstat(document: Document) -> bool:
+    interfaces = _counters_of_the_kernel(document).values()
+    return any(isinstance(value, dict) and "rx_packets" in value for value in interfaces)
 
 
 def _is_of_dublin_traceroute(document: Document) -> bool:
+    # By the source port of the flow, its hops.
     flows = document.get("flows")
-    return isinstance(flows, dict) and bool(flows) and all(map(str.isdigit, flows))
-
-
-def _is_counts_of_suricata(document: Document) -> bool:
-    return {"timestamp", "event_type"} <= document.keys() and not document.keys().isdisjoint(
-        {"flow_id", "stats", "src_ip"}
+    return (
+        isinstance(flows, dict)
+        and bool(flows)
+        and all(port.isdigit() and "rtt_usec" in _first_in(hops) for port, hops in flows.items())
     )
+
+
+def _is_of_suricata(document: Document) -> bool:
+    is_event = {"timestamp", "event_type"} <= document.keys()
+    return is_event and ("flow_id" in document or _has_in("stats", "uptime")(document))
 
 
 def _is_flow_record(document: Document) -> bool:
@@ -82,9 +97,27 @@ def _is_flow_record(document: Document) -> bool:
 
 
 def _is_of_ffprobe(document: Document) -> bool:
-    lists = (document.get(name) for name in ("streams", "frames", "packets", "packets_and_frames"))
-    first = next((one[0] for one in lists if isinstance(one, list) and one), None)
-    return isinstance(first, dict) and not first.keys().isdisjoint({"stream_index", "codec_long_name"})
+    parts = (_first_in(document.get(name)) for name in ("streams", "frames", "packets", "packets_and_frames"))
+    return _has_in("format", "nb_streams", "format_name")(document) or any(
+        not part.keys().isdisjoint({"stream_index", "codec_long_name"}) for part in parts
+    )
+
+
+def _is_of_webpagetest(document: Document) -> bool:
+    data = document.get("data")
+    if not isinstance(data, dict):
+        return False
+    runs = data.get("runs")
+    of_views = (data.get("median"), *(runs.values() if isinstance(runs, dict) else ()))
+    return any(isinstance(views, dict) and "firstView" in views for views in of_views)
+
+
+def _is_of_firefox(document: Document) -> bool:
+    return _has_in("meta", "interval")(document) and bool(_first_in(document.get("threads")))
+
+
+def _is_of_networkquality_rs(document: Document) -> bool:
+    return "unloaded_latency_ms" in document and _has_in("download", "loaded_latency_ms", "rpm")(document)
 
 
 def _is_trace_event(document: Document) -> bool:
@@ -147,12 +180,13 @@ DOCUMENTS: tuple[tuple[Callable[[Document], bool], str], ...] = (
         "an M-Lab traceroute (scamper), which Sojourn does not read; ingest the NDT results of the same day",
     ),
     # Hosts.
-    (_is_nstat, f"nstat's or ifstat's counters, which are not read; {TC}"),
+    (_is_of_nstat, f"nstat's counters, which are not read; {SS}"),
+    (_is_of_ifstat, f"ifstat's counters, which are not read; {TC}"),
     (_has("ifindex", "ifname"), f"ip's list of interfaces, which is not read; {TC}"),
     (_has("vnstatversion", "interfaces"), f"vnStat's counters, which are not read; {TC}"),
     (_has_in("sysstat", "hosts"), f"sadf's counters, which are not read; {TC}"),
     # Packets.
-    (_is_counts_of_suricata, f"Suricata's log; {CAPTURE}"),
+    (_is_of_suricata, f"Suricata's log; {CAPTURE}"),
     (_is_flow_record, f"records of flows, which are not read; {CAPTURE}"),
     (_is_of_dublin_traceroute, f"a report like dublin-traceroute's, which is not read; {PING}"),
     # Load.
@@ -168,8 +202,8 @@ DOCUMENTS: tuple[tuple[Callable[[Document], bool], str], ...] = (
         )
     ),
     (
-        _has("unloaded_latency_ms", "download"),
-        "networkquality-rs' result, which is not read; run networkQuality -c",
+        _is_of_networkquality_rs,
+        "networkquality-rs' result, which is not read; run networkQuality -c on a Mac, or flent",
     ),
     # Pages.
     *(
@@ -177,24 +211,19 @@ DOCUMENTS: tuple[tuple[Callable[[Document], bool], str], ...] = (
         for is_trace, what in (
             (_has("traceEvents"), "a trace of a browser (DevTools, Puppeteer)"),
             (_is_trace_event, "a trace of a browser (DevTools, Puppeteer)"),
-            (_has("constants", "events"), "Chrome's NetLog"),
-            (_has_in("data", "runs"), "WebPageTest's result"),
-            (_has_in("data", "median"), "WebPageTest's result"),
+            (_has_in("constants", "logEventTypes"), "Chrome's NetLog"),
+            (_is_of_webpagetest, "WebPageTest's result"),
             (_has_in("record", "key", "metrics"), "a record of the Chrome UX Report"),
-            (_has("meta", "threads"), "a profile of Firefox"),
+            (_is_of_firefox, "a profile of Firefox"),
         )
     ),
     # Video.
     *(
         (
-            _has(*keys),
+            is_of_clip,
             "a description of a clip (ffprobe, MediaInfo), which has no scores; write those of libvmaf as JSON",
         )
-        for keys in (("streams", "format"), ("media", "creatingLibrary"))
-    ),
-    (
-        _is_of_ffprobe,
-        "a description of a clip (ffprobe, MediaInfo), which has no scores; write those of libvmaf as JSON",
+        for is_of_clip in (_is_of_ffprobe, _has("media", "creatingLibrary"))
     ),
     (_has("ns", "cpn"), "YouTube's statistics for nerds, which are not read; record tcpdump -w FILE.pcap"),
     (_has_in("resp", "host", "seq"), "fping's JSON; run it without -J, and with -D -c 100"),
