@@ -141,7 +141,7 @@ def test_a_wrong_name_is_one_line_with_what_it_may_have_meant(var: Path) -> None
 
 
 def test_without_a_build_the_command_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(OperatorError, match="no build published under .*: run `sojourn build`"):
+    with pytest.raises(OperatorError, match=r"no build published under .*: run `sojourn build`"):
         connect_local(tmp_path)
 
 
