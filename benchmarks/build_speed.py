@@ -50,7 +50,9 @@ def measured_build(var: Path, *options: str) -> Measured:
     seconds = time.monotonic() - started
     if status:
         raise SystemExit(f"sojourn build --var {var} failed")
-    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, load, said[-1])
+    # Where the checkout is belongs in no kept result.
+    last = said[-1].replace(f"{ROOT}/", "")
+    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, load, last)
 
 
 def small_capture(folder: Path) -> Path:
