@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import sys
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 # Captures and tables that several folders of tests write lie here, and are imported by their names.
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+def with_atomic_puts(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    """Return a WSGI application whose puts follow one another: conditional ones are atomic in S3, two steps in moto."""
+    puts = threading.Lock()
+
+    def one_by_one(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "PUT":
+            return app(environ, start_response)
+        with puts:
+            return list(app(environ, start_response))
+
+    return one_by_one
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +36,8 @@ def endpoint() -> Iterator[str]:
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    assert server._server is not None
+    server._server.app = with_atomic_puts(server._server.app)
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
