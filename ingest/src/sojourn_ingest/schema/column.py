@@ -1,11 +1,16 @@
-"""What a lake column and a lake table are."""
+"""What a lake column and a lake table are.
+
+PyArrow is imported at first use: the names of the tables stand in the help of commands, which does not need it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Characters of an identifier or a label, at most.
 LONGEST_LABEL = 256
@@ -24,13 +29,13 @@ TEXTS = frozenset(
 class Column:
     """One column of a lake table.
 
-    ``unit`` is empty for counts, names and flags; otherwise it is what the name's suffix says
-    (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a column
-    of codes may have. ``has_public_names``: names with dots in it, such as of files and web sites, are no hosts'.
+    ``type_name`` is Arrow's name of its type. ``unit`` is empty for counts, names and flags; otherwise it is what the
+    name's suffix says (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a
+    column of codes may have. ``has_public_names``: names with dots, such as of files and web sites, are no hosts'.
     """
 
     name: str
-    type: pa.DataType
+    type_name: str
     description: str
     unit: str = ""
     nullable: bool = True
@@ -39,13 +44,20 @@ class Column:
     has_public_names: bool = False
 
     @property
+    def type(self) -> pa.DataType:
+        """The Arrow type of its values."""
+        import pyarrow as pa
+
+        return pa.type_for_alias(self.type_name)
+
+    @property
     def holds_texts(self) -> bool:
         """Whether texts of inputs stand in it, in which host keys stand for hosts.
 
         Names of servers are kept by an option of their own.
         """
         is_key = self.name.endswith(("_hash", "_key", "_version")) or self.name in ("server_name", "rule_server_names")
-        return pa.types.is_string(self.type) and not self.codes and not is_key
+        return self.type_name == "string" and not self.codes and not is_key
 
     @property
     def longest(self) -> int:
@@ -54,6 +66,8 @@ class Column:
 
     def arrow_field(self) -> pa.Field:
         """Return the Arrow field, with unit, meaning and source as its metadata."""
+        import pyarrow as pa
+
         metadata = {"description": self.description}
         if self.unit:
             metadata["unit"] = self.unit
@@ -87,4 +101,6 @@ class Table:
     # Every file of every source asks for it.
     @cached_property
     def _arrow_schema(self) -> pa.Schema:
+        import pyarrow as pa
+
         return pa.schema([column.arrow_field() for column in self.columns])

@@ -1,18 +1,16 @@
-"""Columns that several tables have, and the Arrow types the lake uses."""
+"""Columns that several tables have, and the names of the Arrow types that the lake uses."""
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from sojourn_ingest.schema.column import Column
 
-STRING = pa.string()
-INT8 = pa.int8()
-INT16 = pa.int16()
-INT32 = pa.int32()
-INT64 = pa.int64()
-FLOAT = pa.float64()
-BOOL = pa.bool_()
+STRING = "string"
+INT8 = "int8"
+INT16 = "int16"
+INT32 = "int32"
+INT64 = "int64"
+FLOAT = "float64"
+BOOL = "bool"
 
 PROVENANCE = (
     Column(
