@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import socket
-import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -182,6 +181,9 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         raise _fail("give --tls-certificate and --tls-key together")
     if certificate is None:
         return
+    # Imported here, because every `sojourn` command loads this module.
+    import ssl
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
