@@ -32,9 +32,18 @@ MEANINGS = {
     "--out": r"(Page to write|File to write to|Folder to write to|Folder of the r)",
     "--engine": r"(threads \(or duckdb, as in sojourn build\)|duckdb): this machine; spark: ",
 }
+#: Options whose values nobody can list beforehand: names and settings of a machine, what people write, and what a build
+#: happens to have. Any other that takes a text is a choice.
+OPEN = {
+    "--allow-host", "--host", "--master", "--memory", "--spark-conf", "--url",
+    "--author", "--date", "--ingest-options", "--older-than", "--title",
+    "--basis", "--block", "--datasets", "--role", "--studies", "--where",
+}  # fmt: skip
 #: A line to copy, and how long it may be: a help has 78 columns, less its indent.
 EXAMPLE = re.compile(r"\s*(sojourn|curl|zcat|make|[A-Z_]+=\S+) ")
 EXAMPLE_COLUMNS = 74
+#: An option with its choices, as the first column of a help.
+LONGEST_USAGE = 60
 PING = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
 [1700000000.000000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=10.0 ms
 
@@ -114,6 +123,34 @@ def test_a_command_has_an_example_and_its_options_mean_what_they_mean_elsewhere(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_with_a_closed_set_of_values_is_a_choice_whose_help_lists_them(name: str) -> None:
+    context = click.Context(COMMANDS[name])
+    for option, one in options(COMMANDS[name]).items():
+        is_text = isinstance(one.type, click.types.StringParamType)
+        assert is_text <= (option in OPEN), f"{option} is a choice; or its values are open, and it belongs to OPEN"
+        if isinstance(one.type, click.Choice):
+            usage, text = one.get_help_record(context) or ("", "")
+            values = re.findall(r"[\w-]+", text if one.metavar else usage.partition("[")[2])
+            assert {str(value) for value in one.type.choices} <= set(values), option
+            assert len(usage) < LONGEST_USAGE, f"{option} lists its values in the help, and has a metavar"
+
+
+def test_a_mistyped_value_of_a_long_choice_is_answered_with_the_nearest_and_a_strange_one_with_all(
+    sojourn: Callable[..., Ended],
+) -> None:
+    arguments = ("maintain", "expire", "--older-than", "1d", "--table", "series", "--table")
+    for command, nearest in ((arguments, "packet"), (("report", "study", "--metric"), "harm")):
+        done = sojourn(*command, f"{nearest}s")
+        assert (done.status, done.stderr.partition(": there is no ")[2]) == (
+            2,
+            f"'{nearest}s'. Did you mean '{nearest}'?\n",
+        )
+        (_, _, choices) = sojourn(*command, "zzzz").stderr.partition(": there is no 'zzzz'. One of: ")
+        assert nearest in choices.rstrip(".\n").split(", ")
+        assert "ingest_outcome" not in choices
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_what_removes_facts_asks_and_can_be_tried(name: str) -> None:
     assert ("--yes" in options(COMMANDS[name])) == (name in DESTRUCTIVE)
     assert name not in DESTRUCTIVE or "--dry-run" in options(COMMANDS[name])
@@ -132,6 +169,8 @@ def test_choices_stand_in_the_help(sojourn: Callable[..., Ended]) -> None:
         ("nonsense",),
         ("--nonsense",),
         ("forget",),
+        ("maintain", "expire"),
+        ("maintain", "expire", "--older-than", "1d"),
         ("maintain", "expire", "--older-than", "soon", "--table", "packet"),
         ("ingest", "missing\x1b[31m.pcap"),
         ("build", "--engine", "flink"),
@@ -160,14 +199,6 @@ def test_the_nearest_name_is_proposed_once(
 ) -> None:
     (_, _, proposed) = sojourn(*arguments).stderr.partition("Did you mean ")
     assert proposed == f"'{nearest}'?\n"
-
-
-def test_a_table_that_there_is_not_is_answered_with_those_there_are(sojourn: Callable[..., Ended]) -> None:
-    done = sojourn("maintain", "expire", "--older-than", "1d", "--table", "packets", "--table", "series")
-    (_, _, choices) = done.stderr.partition("no table of facts is called packets; choose one of ")
-    assert done.status == 2
-    assert {"packet", "series"} <= set(choices.strip().split(", "))
-    assert "ingest_outcome" not in choices
 
 
 def test_a_group_without_a_command_prints_its_help(sojourn: Callable[..., Ended]) -> None:

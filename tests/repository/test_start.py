@@ -26,9 +26,9 @@ finally:
     out.write_text(json.dumps(sorted(n for n in names - known if not n.startswith(("_", "sitecustomize")))))
 """
 
-#: Typer with what it is made of, and the packages that declare commands.
+#: Typer with what it is made of, and the packages that declare commands and the names in their choices.
 TYPER = {"typer", "click", "annotated_doc"}
-DECLARED = {"sojourn_ingest", "sojourn_transforms", "sojourn_api", "sojourn_testbed"}
+DECLARED = {"sojourn_ingest", "sojourn_transforms", "sojourn_statistics", "sojourn_api", "sojourn_testbed"}
 COMMAND = TYPER | DECLARED
 #: Loaded where they are installed: by Typer to guess the shell, by pyarrow for time zones (dateutil, which needs six).
 ALLOWED = {"shellingham", "typing_extensions", "colorama", "dateutil", "six"}
@@ -89,12 +89,14 @@ def loaded(tmp_path: Path, *arguments: str, status: int) -> set[str]:
         (("sql", "select 1", "--format", "xml"), 2),
         (("report", "study", "--scale", "square"), 2),
         (("report", "study", "--where", "rtt_ms"), 2),
+        (("report", "study", "--metric", "harms"), 2),
         (("ingest", ".", "--addresses", "nonsense"), 2),
         (("build", "--nonsense"), 2),
         (("build", "--engine", "nonsense"), 2),
         (("compare-builds", "only-one"), 2),
         (("serve", "--port", "http"), 2),
         (("maintain", "expire", "--older-than", "soon", "--table", "packet"), 2),
+        (("maintain", "expire", "--older-than", "1d", "--table", "packets"), 2),
         (("testbed", "run", "missing.yaml"), 2),
         (("publish", "out", "--date", "today"), 2),
         (("publish", "out", "--url", "data.example.org"), 2),
@@ -108,14 +110,14 @@ def test_help_and_errors_in_arguments_load_nothing_but_the_command_line(
     assert loaded(tmp_path, *arguments, status=status) == COMMAND
 
 
-def test_an_ingest_loads_arrow_and_no_database_no_pandas_and_no_statistics(tmp_path: Path, sample: Path) -> None:
+def test_an_ingest_loads_arrow_and_no_database_no_pandas_and_no_scipy(tmp_path: Path, sample: Path) -> None:
     log = sorted(sample.glob("*/queue_bpftrace.txt.xz"))[0]
     assert loaded(tmp_path, "ingest", str(log), "--var", str(tmp_path / "var"), status=0) == INGEST
 
 
-def test_a_build_without_facts_says_so_before_it_loads_dbt_or_statistics(tmp_path: Path) -> None:
+def test_a_build_without_facts_says_so_before_it_loads_dbt_or_scipy(tmp_path: Path) -> None:
     modules = loaded(tmp_path, "build", "--var", str(tmp_path / "var"), status=1)
-    assert modules - INGEST == {"duckdb", "sojourn_snapshot", "sojourn_statistics"}
+    assert modules - INGEST == {"duckdb", "sojourn_snapshot"}
 
 
 def test_a_look_loads_what_draws_and_neither_dbt_nor_pandas_nor_scipy(tmp_path: Path, sample: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import click
 import typer
 
 from sojourn_ingest.disk_space import IGNORE_OPTION, IGNORE_VARIABLE
@@ -24,6 +26,26 @@ IgnoreDiskOption = Annotated[
         IGNORE_OPTION, envvar=IGNORE_VARIABLE, help="Start even if the estimated output does not fit on the disk."
     ),
 ]
+
+
+class OneOf(click.Choice[str]):
+    """One of a closed set with too many values for a usage: the help of the option lists them, and it has a metavar."""
+
+    @property
+    def listed(self) -> str:
+        """The sentence of the help that lists the values."""
+        return f"One of: {', '.join(self.choices)}."
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Return the values there are, in one line."""
+        del param, ctx
+        return self.listed
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return what is wrong with a value: the nearest one if it is a typing error, otherwise those there are."""
+        del ctx
+        nearest = get_close_matches(str(value), self.choices, n=1)
+        return f"there is no {value!r}. " + (f"Did you mean {nearest[0]!r}?" if nearest else self.listed)
 
 
 def no_installation(folder: Path) -> str:

@@ -7,9 +7,13 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.command_line import DryRunOption, VarOption, YesOption
+from sojourn_ingest.command_line import DryRunOption, OneOf, VarOption, YesOption
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES, TARGET_BYTES
+from sojourn_ingest.schema import TABLES
 from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption
+
+#: Tables of facts: an outcome stays on record.
+FACTS = OneOf(name for name in TABLES if name != "ingest_outcome")
 
 maintain = typer.Typer(
     name="maintain",
@@ -120,7 +124,12 @@ def compact_command(
 @maintain.command("expire", short_help="Remove rows of old files.")
 def expire_command(
     older_than: Annotated[str, typer.Option(help="Age of the source file, in days: 365d.")],
-    table: Annotated[list[str], typer.Option(help="Table to remove rows from; may be repeated.")],
+    table: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TABLE", click_type=FACTS, help=f"Table to remove rows from; may be repeated. {FACTS.listed}"
+        ),
+    ],
     var: VarOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from sojourn_ingest.command_line import VarOption
+from sojourn_ingest.command_line import OneOf, VarOption
+from sojourn_statistics.comparison.metrics import METRICS
 
+METRIC = OneOf(METRICS)
 DEFAULT_METRIC = "queuing_delay_mean"
 
 
@@ -20,7 +22,10 @@ def register(app: typer.Typer) -> None:
 def report(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Id of a study in the published build.")],
     metric: Annotated[
-        str, typer.Option(help="Metric to model, one of /v1/comparisons, with one value per run.")
+        str,
+        typer.Option(
+            metavar="METRIC", click_type=METRIC, help=f"Metric to model, with one value per run. {METRIC.listed}"
+        ),
     ] = DEFAULT_METRIC,
     role: Annotated[
         str | None, typer.Option(help="Role of the flows, if the metric has roles. Default: app, if it exists.")

@@ -48,7 +48,7 @@ class ReportError(OperatorError):
 
 @dataclass(frozen=True)
 class ReportQuestion:
-    """What a report is of; ``where`` has texts COLUMN=VALUE."""
+    """What a report is of; ``metric`` is one of METRICS, and ``where`` has texts COLUMN=VALUE."""
 
     study: str
     metric: str
@@ -139,14 +139,12 @@ def selected(build: Build, question: ReportQuestion) -> SelectedRuns:
     Raises
     ------
     ReportError
-        If the study, the metric or a value is not there, or runs differ in more than the model has.
+        If the study or a value is not there, or runs differ in more than the model has.
     """
     studies = {row["study_id"]: row for row in build.rows("select * from study order by study_id")}
     if question.study not in studies:
         raise ReportError(f"the build has no study {question.study!r}; it has {_list(list(studies)) or 'none'}")
-    metric = METRICS.get(question.metric)
-    if metric is None:
-        raise ReportError(f"{question.metric!r} is not a metric of runs; choose one of {', '.join(METRICS)}")
+    metric = METRICS[question.metric]
     rows = _rows(build, metric, question.study)
     role = _stratum(rows, metric, metric.role, question.role, "role", "app")
     rows = [row for row in rows if role is None or row["role"] == role]
