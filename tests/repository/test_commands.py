@@ -135,6 +135,32 @@ def test_an_option_with_a_closed_set_of_values_is_a_choice_whose_help_lists_them
             assert len(usage) < LONGEST_USAGE, f"{option} lists its values in the help, and has a metavar"
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_without_its_values_is_answered_with_the_usage(name: str, sojourn: Callable[..., Ended]) -> None:
+    for option, one in options(COMMANDS[name]).items():
+        if not one.is_flag:
+            done = sojourn(*name.split(), option, *["one"] * (one.nargs - 1))
+            assert re.fullmatch(rf"Usage: sojourn {name} .*\n.*\n\nerror: Option '{option}' .*\n", done.stderr), option
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serve", "--tls-key", "key.pem"),
+        ("serve", "--tls-certificate", "certificate.pem"),
+        ("serve", "--var", "var", "--snapshots", "snapshots"),
+        ("compare-builds", "missing", "too"),
+        ("verify", "missing"),
+        ("merge", "missing", "too", "--into", "all"),
+    ],
+)
+def test_arguments_that_do_not_go_together_or_are_not_there_are_answered_with_the_usage(
+    sojourn: Callable[..., Ended], arguments: tuple[str, ...]
+) -> None:
+    done = sojourn(*arguments)
+    assert (done.status, done.stderr.split(" [OPTIONS]")[0]) == (2, f"Usage: sojourn {arguments[0]}")
+
+
 def test_a_mistyped_value_of_a_long_choice_is_answered_with_the_nearest_and_a_strange_one_with_all(
     sojourn: Callable[..., Ended],
 ) -> None:

@@ -118,6 +118,10 @@ def serve(
     tls_key: Annotated[Path | None, typer.Option(help="PEM file of the certificate's private key.")] = None,
 ) -> None:
     """Serve the published build; see the help text."""
+    if var is not None and snapshots is not None:
+        raise typer.BadParameter("both name the builds; give one of them", param_hint="--var or --snapshots")
+    if (tls_certificate is None) != (tls_key is None):
+        raise typer.BadParameter("give both", param_hint="--tls-certificate or --tls-key")
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
     import uvicorn
 
@@ -126,8 +130,6 @@ def serve(
     from sojourn_api.snapshot import SnapshotError
     from sojourn_api.worker import guarded_app, log_to_stderr
 
-    if var is not None and snapshots is not None:
-        raise _fail("--var and --snapshots both name the builds; give one of them")
     settings = _settings(snapshots if var is None else var / "snapshots")
     settings = settings.model_copy(update={"api_hosts": (*settings.api_hosts, *(allow_host or ()))})
     _check_certificate(tls_certificate, tls_key)
@@ -177,8 +179,6 @@ def serve(
 
 
 def _check_certificate(certificate: Path | None, key: Path | None) -> None:
-    if (certificate is None) != (key is None):
-        raise _fail("give --tls-certificate and --tls-key together")
     if certificate is None:
         return
     # Imported here, because every `sojourn` command loads this module.

@@ -143,6 +143,9 @@ def compare_builds_command(
 
       sojourn compare-builds var/snapshots/{617fa26a617beff6,0b1c2d3e4f5a6978}
     """
+    for name, folder in (("LEFT", left), ("RIGHT", right)):
+        if not folder.is_dir():
+            raise typer.BadParameter(f"{folder}: no such folder", param_hint=name)
     import duckdb
     from rich.console import Console
 

@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any
 import typer
 from click import Context, UsageError
 from click.exceptions import NoArgsIsHelpError
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sojourn_ingest import __version__
 from sojourn_ingest.operator_error import OperatorError
@@ -38,6 +38,19 @@ class _WrongUsageError(UsageError):
             hint = f"Try '{self.ctx.command_path} --help' for help."
             typer.echo(f"{self.ctx.get_usage()}\n{hint}\n", err=True, color=self.ctx.color)
         typer.echo(f"error: {printable(self.format_message())}", err=True)
+
+
+class _Command(TyperCommand):
+    """A command whose errors in arguments all know of which command they are, and so show its usage."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the arguments into the context."""
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            # Click leaves it out of an option without its values.
+            error.ctx = error.ctx or ctx
+            raise
 
 
 class _Commands(TyperGroup):
@@ -110,7 +123,16 @@ def application() -> typer.Typer:
     order = {name: place for place, name in enumerate(commands)}
     for entry in sorted(entry_points(group=COMMAND_GROUP), key=lambda e: (order.get(e.name, len(order)), e.name)):
         entry.load()(app)
+    _use_command_class(app)
     return app
+
+
+def _use_command_class(app: typer.Typer) -> None:
+    for command in app.registered_commands:
+        command.cls = _Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _use_command_class(group.typer_instance)
 
 
 def text_of(error: Exception) -> str:
