@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzz the decoder: run.sh SECONDS|smoke [TARGET…] [-OPTION=VALUE…]. Works with stable Rust and a C++ compiler (libFuzzer is built from its
-# crate): the coverage flags are those that cargo-fuzz passes, without a sanitizer, since the decoder has no
-# unsafe code. Without a TARGET, all binaries of Cargo.toml are run. Options are libFuzzer's: -max_len=512 tries short contents
-# several times as often, which meet what long ones seldom do; -timeout=60 suits a machine on which others leave little. What is found stays in artifacts/; a fixed one belongs into regressions/.
+# Fuzz the decoder: run.sh SECONDS|smoke [TARGET…] [-OPTION=VALUE…]. Without a TARGET, all binaries of Cargo.toml run. It needs
+# stable Rust and a C++ compiler: libFuzzer is built from its crate, and instrument.sh passes the coverage flags of cargo-fuzz. No
+# sanitizer, since the decoder has no unsafe code. Options are libFuzzer's: -max_len=512 tries short inputs several times as
+# often; -timeout=60 suits a busy machine. Failing inputs are kept in artifacts/; once fixed, they belong in regressions/.
 set -euo pipefail
 cd "$(dirname "$0")"
 amount=${1:?seconds for each target, or smoke}
@@ -23,9 +23,7 @@ done
 if [ ${#targets[@]} -eq 0 ]; then
   mapfile -t targets < <(sed -n '/^\[\[bin\]\]$/,/^name = /s/^name = "\(.*\)"$/\1/p' Cargo.toml)
 fi
-RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
--Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
--Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing" \
+RUSTC_WRAPPER=$PWD/instrument.sh RUSTFLAGS="--cfg fuzzing" \
   cargo build --quiet --release --locked --target "$(rustc -vV | sed -n 's/host: //p')"
 log=$(mktemp)
 kept=corpus
