@@ -253,6 +253,23 @@ def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Call
         assert done.stdout.endswith(ends_with), done.stdout
 
 
+@pytest.mark.parametrize("how", [(), ("--dry-run",), ("--yes",)], ids=" ".join)
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("maintain", "expire", "--table", "series", "--older-than", "1d"), "nothing to expire"),
+        (("maintain", "repair"), "nothing is damaged"),
+    ],
+)
+def test_nothing_to_remove_is_one_line_and_no_error(
+    command: tuple[str, ...], said: str, how: tuple[str, ...], tmp_path: Path, sojourn: Callable[..., Ended]
+) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    var = ("--var", str(tmp_path / "var"))
+    assert sojourn("ingest", str(tmp_path / "ping.txt"), *var).status == 0
+    assert sojourn(*command, *how, *var) == Ended(0, f"{said}\n", "")
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -135,8 +135,12 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
     require_lake(paths)
     lake = paths.open_lake()
     out = output_console()
+    expiries = plan_expiry(lake, tables, before_ns)
+    if not expiries:
+        out.print("nothing to expire")
+        return
     if dry_run or not yes:
-        _say_expiries(out, plan_expiry(lake, tables, before_ns), "would be removed")
+        _say_expiries(out, expiries, "would be removed")
     if not confirmed(yes, dry_run):
         return
     try:
@@ -148,8 +152,7 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
     except LakeBusyError as error:
         raise _fail(str(error)) from error
     _say_expiries(out, expiries, "removed")
-    if expiries:
-        out.print("rows in shared files are hidden now; `sojourn maintain compact` frees their space", soft_wrap=True)
+    out.print("rows in shared files are hidden now; `sojourn maintain compact` frees their space", soft_wrap=True)
 
 
 def _say_expiries(out: Console, expiries: Sequence[Expiry], verb: str) -> None:

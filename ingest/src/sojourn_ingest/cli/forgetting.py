@@ -101,6 +101,9 @@ def _refuse_what_is_left(lake: Lake) -> None:
 
 
 def _print(forgettings: list[Forgetting], title: str) -> None:
+    if not forgettings:
+        typer.echo("no row of the lake names this host")
+        return
     rows: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     for one in forgettings:
@@ -112,6 +115,4 @@ def _print(forgettings: list[Forgetting], title: str) -> None:
     table.add_column("rows", justify="right")
     for name, count in sorted(rows.items()):
         table.add_row(name, f"{sources[name]:,}", f"{count:,}")
-    if not rows:
-        table.add_row("no row of the lake names this host", "", "")
     output_console().print(table)
