@@ -91,9 +91,20 @@ def test_what_is_created_is_in_memory(var: Path, capsys: pytest.CaptureFixture[s
 )
 def test_statements_that_write_are_refused(var: Path, tmp_path: Path, statement: str) -> None:
     file = tmp_path / "written"
-    with pytest.raises(OperatorError, match="is not allowed: sojourn sql only reads"):
+    with pytest.raises(
+        OperatorError, match=r"^[A-Z]+ is not allowed: the connection is read-only; `create table … as`"
+    ):
         run_sql(statement.format(file=file), Form.TABLE, None, var)
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "statement", ["drop table x", "drop table run", "drop view run", "drop view lake.flow", "drop schema lake cascade"]
+)
+def test_what_the_command_did_not_create_cannot_be_dropped(var: Path, statement: str) -> None:
+    refused = "DROP is not allowed: the connection is read-only; only what the same command created can be dropped"
+    with pytest.raises(OperatorError, match=f"^{refused}$"):
+        run_sql(f"from lake.flow limit 0; create table y as select 1; {statement}", Form.CSV, None, var)
 
 
 def test_a_secret_is_not_kept(var: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

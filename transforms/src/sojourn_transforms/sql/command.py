@@ -19,8 +19,9 @@ from sojourn_ingest.operator_error import OperatorError
 from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 
-#: Views, tables and macros are in memory, and live as long as the connection.
-_IN_MEMORY = (duckdb.StatementType.CREATE, duckdb.StatementType.DROP)
+_READ_ONLY = "is not allowed: the connection is read-only"
+_INSTEAD = "`create table … as` makes a table in memory, and --out FILE writes rows"
+_VIEWS = "select schema_name, view_name from duckdb_views() where not internal"
 #: An explanation with `analyze` runs what it explains.
 _EXPLAIN = re.compile(r"^\s*explain\s+(analyze\s+)?", re.IGNORECASE)
 _COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
@@ -49,10 +50,11 @@ def run_sql(statement: str | None, form: Form, out: Path | None, var: Path | Non
         connect_local(var, lake=text is None or "lake" in text.lower()) as connection,
     ):
         _restrict(connection, spill)
+        build = set(connection.execute(_VIEWS).fetchall())
         if text is None:
-            _converse(connection, form, out)
+            _converse(connection, build, form, out)
         else:
-            _run(connection, text, form, out)
+            _run(connection, build, text, form, out)
 
 
 def _restrict(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
@@ -64,18 +66,23 @@ def _restrict(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
     connection.execute("set lock_configuration = true")
 
 
-def _run(connection: duckdb.DuckDBPyConnection, text: str, form: Form, out: Path | None) -> None:
+def _run(
+    connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], text: str, form: Form, out: Path | None
+) -> None:
     try:
         statements = connection.extract_statements(text)
         if out is not None and len(statements) != 1:
             raise OperatorError(f"--out takes the rows of one statement, and there are {len(statements)}")
         for each in statements:
             kind = _kind(connection, each)
-            if kind in _IN_MEMORY:
+            if kind is duckdb.StatementType.CREATE:
+                # In memory, for as long as the connection.
                 connection.execute(each)
+            elif kind is duckdb.StatementType.DROP:
+                _drop(connection, build, each)
             elif kind is not duckdb.StatementType.SELECT:
                 what = kind.name.replace("_", " ")
-                raise OperatorError(f"{what} is not allowed: sojourn sql only reads; write rows with --out FILE")
+                raise OperatorError(f"{what} {_READ_ONLY}; {_INSTEAD}")
             elif each.type is duckdb.StatementType.EXPLAIN:
                 typer.echo("\n".join(str(row[-1]) for row in connection.execute(each).fetchall()))
             else:
@@ -84,6 +91,19 @@ def _run(connection: duckdb.DuckDBPyConnection, text: str, form: Form, out: Path
         raise OperatorError(_message(error)) from error
     except OSError as error:
         raise OperatorError(f"{out}: {error.strerror or error}") from error
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], statement: duckdb.Statement) -> None:
+    """Drop what an earlier statement created in memory; the views of the build stay."""
+    connection.execute("begin")
+    try:
+        connection.execute(statement)
+        is_own = build <= set(connection.execute(_VIEWS).fetchall())
+    except duckdb.Error:
+        is_own = False
+    connection.execute("commit" if is_own else "rollback")
+    if not is_own:
+        raise OperatorError(f"DROP {_READ_ONLY}; only what the same command created can be dropped")
 
 
 def _kind(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> duckdb.StatementType:
@@ -124,7 +144,7 @@ def _drawn(rows: duckdb.DuckDBPyRelation) -> str:
     return drawn.getvalue().rstrip("\n")
 
 
-def _converse(connection: duckdb.DuckDBPyConnection, form: Form, out: Path | None) -> None:
+def _converse(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], form: Form, out: Path | None) -> None:
     """Run statements as they are typed; an error is said, and the dialogue goes on."""
     # Loaded for what it does to `input`: arrow keys and a history.
     import readline  # noqa: F401
@@ -132,7 +152,7 @@ def _converse(connection: duckdb.DuckDBPyConnection, form: Form, out: Path | Non
     typer.echo(_HELP)
     for text in _typed():
         try:
-            _run(connection, text, form, out)
+            _run(connection, build, text, form, out)
         except OperatorError as error:
             typer.echo(f"error: {error}", err=True)
 
