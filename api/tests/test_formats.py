@@ -252,3 +252,13 @@ def test_a_body_is_that_of_the_whole_document() -> None:
     assert encode("json", table, columns, {"build_id": "b1"}, "next") == json_bytes(document)
     lines = b"".join(json_bytes(row) + b"\n" for row in rows_of(table))
     assert encode("ndjson", table, columns, {}, None) == lines
+
+
+@pytest.mark.parametrize("rows", [1, 50])
+def test_a_double_is_written_unrounded_with_the_fewest_digits_that_read_back_as_it(rows: int) -> None:
+    value = 0.1 + 0.2
+    table = pa.table({"sum": [value] * rows})
+    columns = (OutputColumn("sum", "DOUBLE", None),)
+    assert encode("csv", table, columns, {}, None).decode().splitlines() == ['"sum"', *[repr(value)] * rows]
+    assert encode("ndjson", table, columns, {}, None).decode().splitlines() == [f'{{"sum":{value!r}}}'] * rows
+    assert pq.read_table(io.BytesIO(encode("parquet", table, columns, {}, None)))["sum"].to_pylist() == [value] * rows

@@ -56,6 +56,8 @@ def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureF
     run_sql(question, Form.PARQUET, tmp_path / "it's.parquet", var)
     exported = duckdb.read_parquet(str(tmp_path / "it's.parquet"))
     assert [dict(zip(exported.columns, row, strict=True)) for row in exported.fetchall()] == rows
+    run_sql("select 0.1::double + 0.2 as sum", Form.CSV, None, var)
+    assert capsys.readouterr().out == f"sum\n{0.1 + 0.2!r}\n"
     run_sql("show tables", Form.CSV, None, var)
     assert capsys.readouterr().out == "name\ncolumn_description\nrun\nstudy\n"
 
