@@ -147,4 +147,4 @@ def test_a_statement_is_asked_of_configurations_of_other_studies_and_never_of_it
     # Zoom at a low rate is asked of neither.
     (zoom,) = (row for row in served if row["finding_id"] == "pam21-14")
     assert (zoom["finding_verdict"], zoom["own_value"]) == ("no such runs", None)
-    assert zoom["not_answered_reason"] == "no configuration of another study has what the words say"
+    assert zoom["not_answered_reason"] == "no configuration of another study matches the statement"

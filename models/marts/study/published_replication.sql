@@ -375,8 +375,8 @@ final as (
         case
             when own_value is not null then null
             when unmapped_reason is not null then unmapped_reason
-            when mapping in ('any_rate', 'any_size') then 'no further configuration of another study has what the words say'
-            else 'no configuration of another study has what the words say'
+            when mapping in ('any_rate', 'any_size') then 'no further configuration of another study matches the statement'
+            else 'no configuration of another study matches the statement'
         end as not_answered_reason
     from judged
 )

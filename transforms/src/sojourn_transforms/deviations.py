@@ -24,9 +24,10 @@ class Deviation:
 DEVIATIONS = (
     Deviation(
         1,
-        "a configuration left out the queue's limit in packets: 8 and 256 packets were repetitions of one",
-        "`queue_limit_packets` is part of the configuration, a factor of comparisons, and in the label "
-        "(tail-drop 64 packets)",
+        "a configuration did not include the queue's limit in packets, so runs with 8 and 256 packets counted "
+        "as repetitions",
+        "`queue_limit_packets` is part of the configuration and of the label (tail-drop 64 packets), and a factor of "
+        "comparisons",
         (
             "queues_of_8_and_256_packets_are_two_configurations_and_old_names_stay",
             "queue_label_names_discipline_and_size",
@@ -35,15 +36,15 @@ DEVIATIONS = (
     ),
     Deviation(
         2,
-        "TMA'23 Figure 5 was harm at 10 BDP",
-        "queuing delay at 2 BDP; harm at 10 BDP is named as no figure of the study",
+        "TMA'23 Figure 5 showed harm at 10 BDP",
+        "it shows queuing delay at 2 BDP; harm at 10 BDP is labelled as not a figure of the study",
         ("test_tma23_figure_5_is_queuing_delay_at_2_bdp",),
     ),
     Deviation(
         3,
-        "of several scores of one run one was kept, and the rest not counted",
-        "scores are of items; frames become one value of their item, true duplicates are counted, and a run's value is "
-        "the median over its items with their number",
+        "one of several scores of a run was kept, and the others were not counted",
+        "scores belong to items: frames are combined into one value per item, true duplicates are counted, and a "
+        "run's value is the median over its items, with their number",
         (
             "frames_become_one_value_of_their_item_and_other_scores_stay_apart",
             "true_duplicates_of_a_score_are_left_out_and_counted",
@@ -53,26 +54,26 @@ DEVIATIONS = (
     Deviation(
         4,
         "IMC'21 figures drew runs in which TCP started first",
-        "the application is the incumbent: runs in which it started first",
+        "they draw runs in which the application started first, as the incumbent",
         ("test_imc21_figures_have_the_application_as_incumbent",),
     ),
     Deviation(
         5,
-        "PAM'21 Figure 2 was of two flows, received, without a step",
-        "one flow alone, its send rate before the bottleneck, with the rate of the link in force; "
-        "without a run that has a programme there is no Figure 2",
+        "PAM'21 Figure 2 showed the received rates of two flows, without a step",
+        "it shows the send rate of one flow alone before the bottleneck, with the current link rate; without a run "
+        "that has a programme, there is no Figure 2",
         ("test_pam21_figure_2_is_the_send_rate_of_one_flow_alone",),
     ),
     Deviation(
         6,
-        "the class of ITU-T G.114 was of half the RTT plus the queuing delay only",
-        "both: `queuing_delay_class` of the queuing delay alone (IMC'14), `delay_class` of the one-way delay",
+        "the ITU-T G.114 class was only for half the RTT plus the queuing delay",
+        "there are two: `queuing_delay_class` for the queuing delay (IMC'14) and `delay_class` for the one-way delay",
         ("class_of_a_delay_holds_its_upper_threshold_alone_and_with_the_path",),
     ),
     Deviation(
         7,
-        "solo runs of TCP that use at most 80 % of the link were excluded",
-        "they are flagged (`run_flag`) and counted; to leave them out is the analyst's choice",
+        "solo TCP runs that use at most 80 % of the link were excluded",
+        "they are flagged (`run_flag`) and counted; the analyst decides whether to leave them out",
         (
             "solo_tcp_below_the_threshold_is_flagged_and_not_left_out",
             "solo_tcp_that_does_not_fill_the_link_is_flagged_and_steps_are_not_checked",
@@ -80,9 +81,9 @@ DEVIATIONS = (
     ),
     Deviation(
         8,
-        "a manifest needed a fixed rate where a programme changes it, and figures were divided by that rate",
-        "utilisation and the share of the maximum delay are of the rate in force; a run with steps is not checked "
-        "against one rate",
+        "a manifest needed a fixed rate even if a programme changes it, and figures were divided by that rate",
+        "utilisation and the share of the maximum delay use the rate at the time; a run with steps is not checked "
+        "against a single rate",
         (
             "rate_in_force_is_fixed_or_that_of_the_programme_from_the_start_of_the_run",
             "rate_of_a_window_is_the_mean_of_what_was_in_force_and_not_the_fixed_rate",
@@ -92,8 +93,8 @@ DEVIATIONS = (
     ),
     Deviation(
         9,
-        "the share of the maximum delay was of byte limits in one mart, and of packet limits too in another",
-        "one definition in every mart, and `maximum_delay_basis` says what a full queue is",
+        "the share of the maximum delay covered byte limits in one mart, but also packet limits in another",
+        "every mart uses the same definition, and `maximum_delay_basis` says what a full queue is",
         (
             "share_of_the_maximum_delay_is_of_packets_too_and_of_the_rate_in_force",
             "maximum_delay_is_of_bytes_or_of_full_size_packets_or_has_a_reason",
@@ -101,8 +102,9 @@ DEVIATIONS = (
     ),
     Deviation(
         10,
-        "box plots alone where runs have two modes; TMA'23 Figure 2 without its RTT axis",
-        "every run is a point over its box, Figure 2 has the RTT; dip test and mixture are served by configuration",
+        "there were only box plots where runs have two modes, and TMA'23 Figure 2 had no RTT axis",
+        "every run is a point over its box, and Figure 2 has the RTT axis; the dip test and the mixture are served "
+        "for each configuration",
         (
             "test_every_run_is_drawn_over_its_box",
             "test_tma23_figure_2_has_the_rtt_axis",
@@ -112,15 +114,15 @@ DEVIATIONS = (
     Deviation(
         11,
         "IMC'21's table of shares was quoted as published",
-        "its reference says that the table is commented out in the draft, and its reading that the text repeats its "
-        "values, except where an application competes with itself",
+        "its reference says that the table is commented out in the draft, and its reading says that the text repeats "
+        "the values, except where an application competes with itself",
         ("test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text",),
     ),
     Deviation(
         12,
-        "two or more queues of one log were pooled",
-        "marts are of the bottleneck's queue, chosen by the manifest, else the busiest; `run_queue` has every queue "
-        "and says why",
+        "queues in the same log were pooled",
+        "marts cover the bottleneck's queue, which the manifest names, or else the busiest; `run_queue` has every "
+        "queue and the reason",
         (
             "only_the_queue_that_the_manifest_names_is_the_bottleneck_else_the_busiest",
             "packet_of_the_bottleneck_has_role_in_both_orientations_and_a_half_open_window",
@@ -135,7 +137,7 @@ def deviations_section() -> list[str]:
     return [
         "## Deviations from the studies' definitions",
         "",
-        "Former differences from the studies' definitions. Each test fails on the old behaviour.",
+        "These figures once differed from the studies' definitions. Each test fails on the old behaviour.",
         "",
         "| # | before | now | state | tests |",
         "| --- | --- | --- | --- | --- |",

@@ -19,12 +19,12 @@ from sojourn_ingest.lake import Lake
 from sojourn_transforms.models_in_memory import ModelsInMemory
 
 _INTRODUCTION = """\
-Written by `make validation`. *Stated* is what a study says, *recomputed* the same figure from what is bundled of that
-study: half of the runs of TMA'23. Nothing is public of the other three, so theirs are recomputed if you have the
-data: `published_selection` says from which values, `published_figure` lists them, and tests plant them. A *verdict* is
-of the recomputed figure alone: it agrees if it is within the tolerance in every group of runs. *Own testbed* counts the
-configurations of runs that are kept in `testbed/results` and that are like what the words say, by verdict, and why
-(`published_replication`); they do not recompute the study."""
+`make validation` writes this page. *Stated* is the study's figure. *Recomputed* is the same figure from the bundled
+data of that study, which is half of the runs of TMA'23. The other three studies have published no data, so their
+figures are recomputed only if you have it: `published_selection` says from which values, `published_figure` lists
+them, and tests use planted values. The *verdict* is about the recomputed figure: it agrees if it is within the
+tolerance in every group of runs. *Own testbed* counts the configurations in `testbed/results` to which the statement
+applies, by verdict, with the reason (`published_replication`); these do not recompute the study."""
 
 _COLUMNS = ("finding", "of", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
 _VERDICTS = ("agrees", "differs", "not judged", "not answered")

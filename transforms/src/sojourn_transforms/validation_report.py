@@ -22,17 +22,18 @@ from sojourn_transforms.deviations import deviations_section
 STUDY = "vca-fairness-vm-2026"
 
 _INTRODUCTION = """\
-Written by `make validation` from the testbed's runs through the real pipeline: `sojourn ingest`, `sojourn
-build`, and the marts of the snapshot. The runs are of real Linux queueing disciplines under a token bucket of 1
-and 4 Mbit/s, one repetition each, so the figures describe only these runs."""
+`make validation` writes this page from the testbed's runs, with the real pipeline: `sojourn ingest`, `sojourn
+build`, and the marts of the snapshot. The runs use real Linux queue disciplines under a token bucket of 1
+and 4 Mbit/s, with one repetition each, so the figures describe only these runs."""
 
 _AGREEMENT = """\
 The testbed's `validation.csv` has figures that independent code computed from the raw files. Counts
-must be equal, times and rates equal to the last digit in the file."""
+must be equal; times and rates must be equal to the last digit in the file."""
 
 _SAME_PACKET = """\
-The same packet in the queue log and in the captures before and after the bottleneck: queuing delay from the
-captures minus sojourn time in the log, in ms. Every packet that both saw enter and leave counts once."""
+This table compares each packet in the queue log with the same packet in the captures before and after the
+bottleneck: queuing delay from the captures minus sojourn time in the log, in ms. Every packet that both saw enter and
+leave counts once."""
 
 _WHY_NOT_EQUAL = """\
 Captures do not show the queue. They show the time from point to point, and its minimum over the
@@ -267,7 +268,7 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         ),
     )
     yield ""
-    yield f"The log holds {unseen['least']:.0f} to {unseen['most']:.0f} more packets of a run than the captures."
+    yield f"The log has {unseen['least']:.0f} to {unseen['most']:.0f} more packets per run than the captures."
     yield from _NOT_CAPTURED.splitlines()
     yield ""
     yield "### Each run"
