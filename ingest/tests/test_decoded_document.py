@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from infra import decoded_document
+from native.fuzz import make_seeds
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.registry import Registry
@@ -17,18 +17,6 @@ from sojourn_ingest.formats.run.measurements import MEASUREMENTS
 ROOT = Path(__file__).parents[2]
 DECODE = ROOT / "native" / "decode" / "src"
 FUZZ = ROOT / "native" / "fuzz"
-
-
-def script(path: Path) -> ModuleType:
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DOCUMENT = script(ROOT / "infra" / "decoded_document.py")
 
 
 def page_cells(page: str) -> dict[str, set[str]]:
@@ -64,11 +52,11 @@ def rust_sources() -> list[str]:
 def test_the_committed_page_names_all_that_is_decoded_and_is_current() -> None:
     page = (ROOT / "docs" / "decoded.md").read_text(encoding="utf-8")
     assert missing(page) == []
-    assert page == DOCUMENT.decoded_document(), "make docs writes it"
+    assert page == decoded_document.decoded_document(), "make docs writes it"
 
 
 def test_every_row_that_is_taken_out_of_the_page_is_missed() -> None:
-    lines = DOCUMENT.decoded_document().splitlines()
+    lines = decoded_document.decoded_document().splitlines()
     rows = [place for place, line in enumerate(lines) if re.match(r"\| (`|\d)", line)]
     assert len(rows) == sum(
         map(len, (_native.link_types(), _native.queue_log_forms(), _native.refusal_reasons(), _native.decoded()))
@@ -78,9 +66,9 @@ def test_every_row_that_is_taken_out_of_the_page_is_missed() -> None:
 
 
 def test_the_page_is_written_to_a_path(tmp_path: Path) -> None:
-    assert DOCUMENT.main([str(tmp_path / "page.md")]) == 0
-    assert (tmp_path / "page.md").read_text(encoding="utf-8") == DOCUMENT.decoded_document()
-    assert DOCUMENT.main([]) == 2
+    assert decoded_document.main([str(tmp_path / "page.md")]) == 0
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == decoded_document.decoded_document()
+    assert decoded_document.main([]) == 2
 
 
 def test_every_reason_that_the_source_declares_is_exported() -> None:
@@ -126,7 +114,7 @@ def test_everything_decoded_that_the_source_declares_is_exported() -> None:
 @pytest.mark.parametrize("link", _native.link_types(), ids=lambda link: f"{link.number}-{link.name}")
 def test_a_packet_of_every_link_type_is_decoded(tmp_path: Path, link: _native.LinkType) -> None:
     ip = bytes.fromhex("4500001c000100004011000009090901090909020fa000350008ffff")
-    frame = script(FUZZ / "make_seeds.py").link_header(link.number, ip) + ip
+    frame = make_seeds.link_header(link.number, ip) + ip
     content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link.number)
     content += struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame
     path = tmp_path / "one.pcap"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -16,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from types import ModuleType
 
 import httpx
 import pytest
 from filelock import FileLock
+from notebooks import execute
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 # A bound for machines that are busy; a server that ends is reported at once.
@@ -134,23 +133,11 @@ def service(repository: Path, sample: Path, tma23: Path, tmp_path_factory: pytes
         yield running
 
 
-def load_notebook_execution() -> ModuleType:
-    """Return notebooks/execute.py, which is next to the notebooks and not in a package."""
-    path = Path(__file__).resolve().parents[2] / "notebooks" / "execute.py"
-    spec = importlib.util.spec_from_file_location("notebook_execution", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
 def studies(repository: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Return a service over everything that the notebooks draw from; no test changes it."""
     var = Path(os.environ.get("SOJOURN_TEST_VAR") or repository / "var" / "test").with_name("test-studies")
-    built_once(var, lambda: load_notebook_execution().build(var, shared), tmp_path_factory)
+    built_once(var, lambda: execute.build(var, shared), tmp_path_factory)
     with serving(var) as running:
         yield running
 

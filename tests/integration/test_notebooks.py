@@ -6,15 +6,15 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from notebooks import execute
 
 from sojourn_client import ApiError, Client
 
-from .conftest import Service, load_notebook_execution
+from .conftest import Service
 
 pytestmark = pytest.mark.integration
 
-execution = load_notebook_execution()
-NOTEBOOKS = execution.notebooks()
+NOTEBOOKS = execute.notebooks()
 DRAWN_ELSEWHERE = ("imc14-buffers-and-workloads", "imc21-competition", "pam21-zoom-form")
 LIKE_ANOTHER = ("model-of-connections", "model-over-http")
 """Notebooks that fit a model to what the API answers, as model-of-your-own does."""
@@ -43,7 +43,7 @@ def test_outputs_are_stripped(path: Path) -> None:
 
 def figures_of(path: Path, url: str, folder: Path) -> list[str]:
     """Run a notebook, and return the names of its figures; each is shown and written, and nothing is warned of."""
-    notebook = execution.execute(path, url, folder)
+    notebook = execute.execute(path, url, folder)
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     images = [output for output in outputs if "image/png" in output.get("data", {})]
     written = sorted(folder.glob("*.png"))

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from notebooks import execute
 
-from .conftest import SOJOURN, Service, load_notebook_execution, serving
+from .conftest import SOJOURN, Service, serving
 from .study_runs import BUFFERS, COMPETITION, MEASURED, STEPS, write_studies
 
 pytestmark = pytest.mark.integration
-
-execution = load_notebook_execution()
 
 DRAWN = {
     "imc14-buffers-and-workloads": {
@@ -48,7 +47,7 @@ def planted(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_every_figure_of_a_study_is_drawn_from_the_runs_of_any_build(
     planted: Service, notebook: str, tmp_path: Path
 ) -> None:
-    execution.execute(execution.FOLDER / f"{notebook}.ipynb", str(planted.client.base_url), tmp_path)
+    execute.execute(execute.FOLDER / f"{notebook}.ipynb", str(planted.client.base_url), tmp_path)
     assert DRAWN[notebook] <= {figure.stem for figure in tmp_path.glob("*.png")}
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import matplotlib
@@ -17,16 +15,6 @@ from matplotlib.figure import Figure
 from sojourn_transforms.figures import check_series
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def figures_module() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("study_figures", ROOT / "notebooks" / "figures.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
 
 
 class PlantedRows:

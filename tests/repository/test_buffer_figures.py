@@ -9,15 +9,15 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from notebooks import figures
 
-from .planted_figures import PlantedRows, drawn_by, figures_module
+from .planted_figures import PlantedRows, drawn_by
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_imc14_figure_4_has_buffers_ascending_workloads_from_the_bottom_and_colours_of_the_queuing_delay() -> None:
     matplotlib.use("Agg")
-    figures = figures_module()
     rows = [
         {"queue_limit_packets": size, "workload": workload, "mean_ms": mean, "queuing_delay_class": name, "runs": 3}
         for size, workload, mean, name in (
@@ -46,7 +46,6 @@ def test_imc14_figure_4_has_buffers_ascending_workloads_from_the_bottom_and_colo
 
 def test_imc14_figure_5_has_a_box_of_seconds_for_each_buffer_and_says_how_many_runs() -> None:
     matplotlib.use("Agg")
-    figures = figures_module()
     rows = [
         {"queue_limit_packets": size, "run_id": run, "utilisation_ratio": value, "exclusion_reason": reason}
         for size, run, value, reason in (

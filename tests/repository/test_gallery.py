@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from infra.site import gallery
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def gallery() -> ModuleType:
-    """infra/site/gallery.py, which is in no package."""
-    specification = importlib.util.spec_from_file_location("site_gallery", ROOT / "infra" / "site" / "gallery.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
 
 
 def project(folder: Path, codes: list[str], figures: list[str]) -> Path:
@@ -38,7 +24,7 @@ def project(folder: Path, codes: list[str], figures: list[str]) -> Path:
     return folder
 
 
-def test_figures_of_each_study_are_beside_the_cell_with_the_longest_name(gallery: ModuleType, tmp_path: Path) -> None:
+def test_figures_of_each_study_are_beside_the_cell_with_the_longest_name(tmp_path: Path) -> None:
     codes = ['show_each("one-08", draw)', 'show_each("one-08-rates", draw)', 'show(figure, f"one-03-{study}")']
     figures = ["one-03-b", "one-08", "one-08-b-2026", "one-08-rates", "one-08-rates-b-2026"]
     page = gallery.gallery(project(tmp_path, codes, figures), tmp_path / "page")
@@ -49,10 +35,10 @@ def test_figures_of_each_study_are_beside_the_cell_with_the_longest_name(gallery
     assert {path.stem for path in (tmp_path / "page").iterdir()} == set(figures)
 
 
-def test_a_figure_that_no_notebook_draws_is_refused(gallery: ModuleType, tmp_path: Path) -> None:
+def test_a_figure_that_no_notebook_draws_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no notebook draws docs/figures/two"):
         gallery.gallery(project(tmp_path, ['show_each("one-08", draw)'], ["one-08", "two"]), tmp_path / "page")
 
 
-def test_every_figure_of_the_documents_has_a_notebook(gallery: ModuleType, tmp_path: Path) -> None:
+def test_every_figure_of_the_documents_has_a_notebook(tmp_path: Path) -> None:
     assert "# Gallery" in gallery.gallery(ROOT, tmp_path / "page")

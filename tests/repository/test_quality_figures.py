@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
 from itertools import combinations, pairwise
 from math import dist
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import matplotlib
@@ -16,20 +13,10 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
+from notebooks import quality_figures as figures
 
 matplotlib.use("Agg")
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def figures() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("quality_figures", ROOT / "notebooks" / "quality_figures.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +32,7 @@ def cell(queue: str, workload: str, mos: float | None, quality: str | None, runs
     return {"queue": queue, "workload": workload, "mos_median": mos, "quality_class": quality, "runs": runs}
 
 
-def test_lightness_falls_from_class_to_class_of_every_model(figures: ModuleType, classes: list[dict[str, Any]]) -> None:
+def test_lightness_falls_from_class_to_class_of_every_model(classes: list[dict[str, Any]]) -> None:
     for model in {row["qoe_model_id"] for row in classes}:
         mine = sorted(
             (row for row in classes if row["qoe_model_id"] == model), key=lambda row: int(row["class_number"])
@@ -89,7 +76,7 @@ def test_classes_are_told_apart_in_grey_and_by_colour_blind_readers(classes: lis
         assert min(dist(first, second) for first, second in combinations(colours, 2)) > 10, model
 
 
-def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, classes: list[dict[str, Any]]) -> None:
+def test_each_cell_has_its_number_its_class_and_its_runs(classes: list[dict[str, Any]]) -> None:
     voice = [row for row in classes if row["qoe_model_id"] == "g107-network"]
     rows = [
         cell("8", "noBG", 4.4, "very satisfied"), cell("256", "noBG", 4.36, "very satisfied"),
@@ -115,7 +102,7 @@ def test_each_cell_has_its_number_its_class_and_its_runs(figures: ModuleType, cl
     plt.close("all")
 
 
-def test_opinions_have_a_point_with_its_interval_and_one_person_a_point_alone(figures: ModuleType) -> None:
+def test_opinions_have_a_point_with_its_interval_and_one_person_a_point_alone() -> None:
     base = {"item": "overall", "scale_lowest": 1, "scale_highest": 7, "subjects": 10}
     rows = [
         base | {"condition": "tail-drop", "rating_mean": 2.5, "rating_lower": 1.8, "rating_upper": 3.2},
@@ -132,7 +119,7 @@ def test_opinions_have_a_point_with_its_interval_and_one_person_a_point_alone(fi
     plt.close("all")
 
 
-def test_answers_diverge_from_the_middle(figures: ModuleType) -> None:
+def test_answers_diverge_from_the_middle() -> None:
     rows = [
         {"question": "go on?", "condition": "tail-drop", "yes_subjects": 2, "no_subjects": 8, "subjects": 10},
         {"question": "go on?", "condition": "FQ-CoDel", "yes_subjects": 10, "no_subjects": 0, "subjects": 10},

@@ -13,10 +13,11 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
+from notebooks import figures
 
 from sojourn_transforms.deviations import DEVIATIONS, deviations_section
 
-from .planted_figures import PlantedRows, drawn_by, figures_module, points
+from .planted_figures import PlantedRows, drawn_by, points
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -227,7 +228,6 @@ def test_pam21_figure_2_is_the_send_rate_of_one_flow_alone() -> None:
 
 def test_every_run_is_drawn_over_its_box() -> None:
     matplotlib.use("Agg")
-    figures = figures_module()
     figure, axes = plt.subplots()
     values = [0.38] * 6 + [0.5] * 7
     figures.runs_and_boxes(axes, {"whatsapp": values, "none": [], "one": [1.0]})

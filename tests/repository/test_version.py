@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import platform
 import re
 import shutil
 import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from infra import version as versions
 
 from sojourn_ingest import _native
 
 OTHER = "9.8.7"
-
-
-@pytest.fixture(scope="module")
-def versions(repository: Path) -> ModuleType:
-    """infra/version.py, which is a script and in no package."""
-    spec = importlib.util.spec_from_file_location("sojourn_version", repository / "infra" / "version.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def manifests(root: Path) -> list[Path]:
@@ -39,7 +25,7 @@ def manifests(root: Path) -> list[Path]:
 
 
 @pytest.fixture
-def copied(versions: ModuleType, repository: Path, tmp_path: Path) -> Path:
+def copied(repository: Path, tmp_path: Path) -> Path:
     """A folder with every file that has the version."""
     for path in {repository / "VERSION", *(copy.path for copy in versions.copies())}:
         target = tmp_path / path.relative_to(repository)
@@ -48,12 +34,12 @@ def copied(versions: ModuleType, repository: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_copy_is_the_version(versions: ModuleType) -> None:
+def test_every_copy_is_the_version() -> None:
     differing = {str(copy.path): copy.version for copy in versions.copies() if copy.version != versions.version()}
     assert not differing, f"expected {versions.version()}; run infra/version.py set {versions.version()}"
 
 
-def test_every_package_has_the_version(versions: ModuleType, repository: Path) -> None:
+def test_every_package_has_the_version(repository: Path) -> None:
     with_version = {copy.path for copy in versions.copies()}
     paths = manifests(repository)
     assert len(paths) >= 9
@@ -61,7 +47,7 @@ def test_every_package_has_the_version(versions: ModuleType, repository: Path) -
         assert path in with_version or "version.workspace = true" in path.read_text(), path
 
 
-def test_installed_packages_have_the_version(versions: ModuleType) -> None:
+def test_installed_packages_have_the_version() -> None:
     installed = {
         distribution.metadata["Name"]: distribution.version
         for distribution in metadata.distributions()
@@ -71,7 +57,7 @@ def test_installed_packages_have_the_version(versions: ModuleType) -> None:
     assert set(installed.values()) == {versions.version()}, installed
 
 
-def test_setting_a_version_changes_every_copy_and_nothing_else(versions: ModuleType, copied: Path) -> None:
+def test_setting_a_version_changes_every_copy_and_nothing_else(copied: Path) -> None:
     before = {path: path.read_text() for path in copied.rglob("*") if path.is_file()}
     places = len(list(versions.copies(copied)))
     old = versions.version(copied)
@@ -84,7 +70,7 @@ def test_setting_a_version_changes_every_copy_and_nothing_else(versions: ModuleT
 
 
 @pytest.mark.parametrize("wrong", ["1.0", "v1.0.0", "1.0.0-rc1", "", "1.0.0\n2.0.0"])
-def test_what_is_not_a_version_is_refused(versions: ModuleType, copied: Path, wrong: str) -> None:
+def test_what_is_not_a_version_is_refused(copied: Path, wrong: str) -> None:
     with pytest.raises(ValueError, match="expected MAJOR"):
         versions.set_version(wrong, copied)
     (copied / "VERSION").write_text(wrong)
@@ -114,7 +100,7 @@ def test_a_release_of_a_new_checkout_installs_spark_for_whose_engine_the_wheel_h
     assert shown.index("--extra spark") < shown.index("infra/wheel/build.sh") < shown.index("infra/wheel/release.sh")
 
 
-def test_the_readme_installs_one_wheel_whatever_else_is_there(versions: ModuleType, repository: Path) -> None:
+def test_the_readme_installs_one_wheel_whatever_else_is_there(repository: Path) -> None:
     (requirement,) = re.findall(r"^pip install (.+)$", (repository / "README.md").read_text(), re.MULTILINE)
     expanded = subprocess.run(
         ["bash", "-c", f"printf '%s\\n' {requirement}"], cwd=repository, capture_output=True, text=True, check=True

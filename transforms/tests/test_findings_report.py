@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from testbed.results import keep
 
 from sojourn_transforms.findings_report import _lines
 
@@ -62,27 +62,21 @@ def test_a_value_that_nothing_is_stated_of_is_not_judged() -> None:
 
 
 def test_kept_verdicts_are_what_todays_statements_say_of_the_kept_marts(repository: Path, tmp_path: Path) -> None:
-    path = repository / "testbed" / "results" / "keep.py"
-    specification = importlib.util.spec_from_file_location("keep", path)
-    assert specification is not None
-    assert specification.loader is not None
-    keep = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(keep)
-    kept = sorted(path.parent.glob("*/published_replication.parquet"))
+    results = repository / "testbed" / "results"
+    kept = sorted(results.glob("*/published_replication.parquet"))
     for mart in ("run", "run_metric", "configuration_metric", "run_harm"):
-        for source in path.parent.glob(f"*/{mart}.parquet"):
+        for source in results.glob(f"*/{mart}.parquet"):
             (tmp_path / source.parent.name).mkdir(exist_ok=True)
             shutil.copy(source, tmp_path / source.parent.name)
-    for plan in path.parent.glob("*/plan.yaml"):
+    for plan in results.glob("*/plan.yaml"):
         shutil.copy(plan, tmp_path / plan.parent.name)
     assert set(keep.judge(tmp_path)) == {one.parent.name for one in kept}
     for one in kept:
         made, committed = (
-            duckdb.read_parquet(str(folder / one.parent.name / one.name)).fetchall()
-            for folder in (tmp_path, path.parent)
+            duckdb.read_parquet(str(folder / one.parent.name / one.name)).fetchall() for folder in (tmp_path, results)
         )
         assert made == committed, "run testbed/results/keep.py --judge"
-    ratios = duckdb.read_parquet(str(path.parent / "pam21-fairness" / "published_replication.parquet"))
+    ratios = duckdb.read_parquet(str(results / "pam21-fairness" / "published_replication.parquet"))
     assert {
         one[0] for one in ratios.filter("baseline_configuration_id is not null").project("finding_id").fetchall()
     } == {"pam21-21"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from transforms.tests.spark_faults.conftest import program
+from infra.spark import event_log
 
 STAGE = {"Stage ID": 3, "Stage Name": "parquet at x:0"}
 
@@ -45,7 +45,7 @@ def text() -> str:
 
 
 @pytest.mark.parametrize("form", ["file", "parts", "compressed"])
-def test_tasks_are_added_up_by_stage(repository: Path, tmp_path: Path, form: str) -> None:
+def test_tasks_are_added_up_by_stage(tmp_path: Path, form: str) -> None:
     log = tmp_path / ("log.zstd" if form == "compressed" else "log")
     if form == "compressed":
         with pa.output_stream(str(log), compression="zstd") as stream:
@@ -59,7 +59,7 @@ def test_tasks_are_added_up_by_stage(repository: Path, tmp_path: Path, form: str
     else:
         # The application still runs: its last line is not whole.
         log.write_text(text() + '\n{"Event": "SparkListenerTa')
-    ((number, stage),) = program(repository, "event_log").stages(log).items()
+    ((number, stage),) = event_log.stages(log).items()
     assert (number, stage.name, stage.description) == (3, "parquet at x:0", "bins")
     assert stage.run_s == [1.0, 3.0, 1.0]
     assert stage.cpu_s == 2.5
@@ -70,8 +70,8 @@ def test_tasks_are_added_up_by_stage(repository: Path, tmp_path: Path, form: str
     assert stage.speculative == 1
 
 
-def test_a_file_that_is_no_event_log_is_refused(repository: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_event_log_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("not an event\n{}\n")
     with pytest.raises(ValueError, match="line 1: not an event of Spark"):
-        list(program(repository, "event_log").events(path))
+        list(event_log.events(path))

@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import duckdb
 import pytest
+from infra.spark import event_log
 from transforms.tests.spark_faults import counting_job
 from transforms.tests.spark_faults.commands import (
     WAIT_S,
@@ -43,9 +43,11 @@ MANY_TASKS = {"spark.sql.files.maxPartitionBytes": "3m", "spark.sql.files.openCo
 
 
 @pytest.fixture
-def cluster(standalone: ModuleType, tmp_path: Path) -> Iterator[Any]:
+def cluster(tmp_path: Path) -> Iterator[Any]:
     """Hold two workers of one core, each with an address of its own."""
-    with standalone.StandaloneCluster(tmp_path / "cluster", own_addresses=True) as running:
+    from infra.spark.standalone_cluster import StandaloneCluster
+
+    with StandaloneCluster(tmp_path / "cluster", own_addresses=True) as running:
         yield running
 
 
@@ -91,7 +93,7 @@ class Counting:
             ((rows,),) = connection.execute("select count(*) from counted").fetchall()
         return int(rows)
 
-    def stages(self, event_log: ModuleType) -> list[Any]:
+    def stages(self) -> list[Any]:
         """Return what the tasks of each stage did."""
         (log,) = self._events.iterdir()
         return list(event_log.stages(log).values())
@@ -110,9 +112,7 @@ def unchanged_for(seconds: float, value: Callable[[], int], process: subprocess.
     wait_until(is_over, process)
 
 
-def test_shuffle_files_that_are_lost_are_made_again(
-    cluster: Any, connections: Path, event_log: ModuleType, tmp_path: Path
-) -> None:
+def test_shuffle_files_that_are_lost_are_made_again(cluster: Any, connections: Path, tmp_path: Path) -> None:
     counting = Counting(connections, tmp_path, cluster.master_url, MANY_TASKS)
     wait_until(lambda: all(cluster.shuffle_files(number) for number in (0, 1)), counting.process)
     # The stage does not end while one worker stands still, so nobody has read what the other wrote.
@@ -124,12 +124,10 @@ def test_shuffle_files_that_are_lost_are_made_again(
     cluster.continue_worker(1)
     assert counting.assert_same_rows() > 10_000
     assert len(lost) >= 3
-    assert sum(stage.ended["FetchFailed"] for stage in counting.stages(event_log)) > 0
+    assert sum(stage.ended["FetchFailed"] for stage in counting.stages()) > 0
 
 
-def test_a_straggler_of_a_counting_job_is_overtaken(
-    cluster: Any, connections: Path, event_log: ModuleType, tmp_path: Path
-) -> None:
+def test_a_straggler_of_a_counting_job_is_overtaken(cluster: Any, connections: Path, tmp_path: Path) -> None:
     counting = Counting(connections, tmp_path, cluster.master_url, MANY_TASKS | SPECULATION)
     wait_until(lambda: all(cluster.shuffle_files(number) for number in (0, 1)), counting.process)
     cluster.pause_worker(1)
@@ -138,7 +136,7 @@ def test_a_straggler_of_a_counting_job_is_overtaken(
     assert counting.process.poll() is None
     cluster.continue_worker(1)
     assert counting.assert_same_rows() > 10_000
-    assert sum(stage.speculative for stage in counting.stages(event_log)) > 0
+    assert sum(stage.speculative for stage in counting.stages()) > 0
 
 
 def test_an_ingest_ends_while_a_straggler_stands_still(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,15 +12,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def benchmark(repository: Path) -> ModuleType:
-    path = repository / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("interval_coverage", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def benchmark() -> ModuleType:
+    return importlib.import_module("benchmarks.coverage")
 
 
 @pytest.fixture(scope="module")
