@@ -80,6 +80,12 @@ def require_modules(*names: str) -> None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+def require_spark_for(master: str | None, conf: list[str] | None, engine: str) -> None:
+    """Raise typer.BadParameter if Spark's options are given to another engine, which would ignore them."""
+    if engine != "spark" and (master is not None or conf):
+        raise typer.BadParameter("goes with --engine spark only", param_hint="--master or --spark-conf")
+
+
 class UnconfirmedError(OperatorError):
     """Facts would go, and nobody said that they may."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn_ingest.command_line import IgnoreDiskOption, VarOption
+from sojourn_ingest.command_line import IgnoreDiskOption, VarOption, require_spark_for
 from sojourn_transforms.engine_options import (
     EngineOption,
     MasterOption,
@@ -60,6 +60,7 @@ def build_command(
 
       sojourn build --engine spark --master spark://cluster:7077
     """
+    require_spark_for(master, spark_conf, engine)
     # Imported here, because every `sojourn` command loads this module.
     import duckdb
     from rich.console import Console

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.command_line import DryRunOption, OneOf, VarOption, YesOption
+from sojourn_ingest.command_line import DryRunOption, OneOf, VarOption, YesOption, require_spark_for
 from sojourn_ingest.file_sizes import MIB, SMALL_BYTES, TARGET_BYTES
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.engine_options import EngineOption, MasterOption, SparkConfOption
@@ -116,6 +116,7 @@ def compact_command(
 
       sojourn maintain compact --engine spark --master spark://cluster:7077
     """
+    require_spark_for(master, spark_conf, engine)
     from sojourn_transforms.maintenance import run_compaction
 
     run_compaction(var, small_mib, target_mib, dry_run, (master, spark_conf or []) if engine == "spark" else None)

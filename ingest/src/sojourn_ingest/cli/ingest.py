@@ -28,7 +28,7 @@ from sojourn_ingest.cli.ingest_options import (
     StrictOption,
     WorkersOption,
 )
-from sojourn_ingest.command_line import DryRunOption, IgnoreDiskOption, VarOption
+from sojourn_ingest.command_line import DryRunOption, IgnoreDiskOption, VarOption, require_spark_for
 
 
 def register(app: typer.Typer) -> None:
@@ -108,6 +108,7 @@ def ingest(
     AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID. Each object is copied to $TMPDIR while it is read, with --engine spark on
     the worker.
     """
+    require_spark_for(master, spark_conf, engine)
     from sojourn_ingest.remote.path import as_path
 
     paths = [as_path(source) for source in sources]
