@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import date as day
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_DATE = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +26,15 @@ def _names(text: str | None, option: str) -> tuple[str, ...] | None:
     if not all(names):
         raise typer.BadParameter("an empty name in the comma-separated list", param_hint=option)
     return names
+
+
+def _is_date(text: str) -> bool:
+    try:
+        day.fromisoformat(text)
+    except ValueError:
+        return False
+    # Python reads other forms of a date too.
+    return _DATE.fullmatch(text) is not None
 
 
 def publish(
@@ -67,7 +77,7 @@ def publish(
 
       duckdb -c "ATTACH 'https://data.example.org/queues/sojourn.duckdb' AS s (READ_ONLY); FROM s.study"
     """
-    if date is not None and not _DATE.match(date):
+    if date is not None and not _is_date(date):
         raise typer.BadParameter(f"{date!r} is not a date; expected YYYY-MM-DD", param_hint="--date")
     if url is not None and not re.match(r"^https?://[^\s'\"]+$", url):
         raise typer.BadParameter(f"{url!r} is not a URL; expected https://host/folder", param_hint="--url")

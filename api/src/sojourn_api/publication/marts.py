@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import duckdb
@@ -50,7 +51,7 @@ def choose(datasets: Sequence[Dataset], choice: Choice) -> Chosen:
     names = {dataset.name for dataset in datasets}
     for name in choice.datasets or ():
         if name not in names:
-            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build; expected {_some(names)}")
+            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build; {_instead(name, names)}")
     chosen, left_out = [], {}
     for dataset in datasets:
         if choice.datasets is not None and dataset.name not in choice.datasets:
@@ -68,9 +69,11 @@ def _of_studies(dataset: Dataset) -> bool:
     return STUDY in dataset.by_name or dataset.name in REFERENCE
 
 
-def _some(names: set[str]) -> str:
+def _instead(name: str, names: set[str]) -> str:
+    nearest = get_close_matches(name, names, n=1)
     listed = sorted(names)
-    return ", ".join(listed[:8]) + (", …" if len(listed) > 8 else "")
+    some = ", ".join(listed[:8]) + (", …" if len(listed) > 8 else "")
+    return f"did you mean {nearest[0]!r}?" if nearest else f"expected {some}"
 
 
 def sources(snapshot: Path, dataset: Dataset) -> list[Path]:

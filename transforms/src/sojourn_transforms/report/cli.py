@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 import typer
 
 from sojourn_ingest.command_line import OneOf, VarOption
-from sojourn_statistics.comparison.metrics import METRICS
+from sojourn_statistics.comparison.metrics import CONFIGURATION, METRICS
 
 METRIC = OneOf(METRICS)
+#: A report is of one study.
+COLUMN = OneOf(CONFIGURATION[1:])
 DEFAULT_METRIC = "queuing_delay_mean"
 
 
@@ -35,7 +37,8 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
-            help="Select runs by configuration. May be repeated; repeat a column to allow several values.",
+            help="Select runs by configuration. May be repeated; repeat a column to allow several values. "
+            f"COLUMN is one of: {', '.join(COLUMN.choices)}.",
         ),
     ] = None,
     block: Annotated[
@@ -83,9 +86,12 @@ def report(
 
       sojourn report sojourn-sample --json | jq '.sections[].tables[].key'
     """
-    wrong = next((one for one in where or () if "=" not in one.strip("=")), None)
-    if wrong is not None:
-        raise typer.BadParameter(f"{wrong!r} is not COLUMN=VALUE", param_hint="--where")
+    for condition in where or ():
+        column, _, value = condition.partition("=")
+        if not column or not value:
+            raise typer.BadParameter(f"{condition!r} is not COLUMN=VALUE", param_hint="--where")
+        if column not in COLUMN.choices:
+            raise typer.BadParameter(COLUMN.get_invalid_choice_message(column, None), param_hint="--where")
     from sojourn_transforms.report.command import ReportOptions, run_report
 
     run_report(
