@@ -203,7 +203,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     lake.refresh()
     assert len(rows(lake, "connection")) == 2
     again = run(app, ["forget", HOST, "--dry-run", *var])
-    assert again.stdout == "no row of the lake names this host\nnothing was changed: --dry-run\n"
+    assert again.stdout == "no row of the lake has this address\nnothing was changed: --dry-run\n"
     # The address stands nowhere below var, neither as text nor packed.
     for path in (tmp_path / "var").rglob("*"):
         if path.is_file():
@@ -287,9 +287,10 @@ def named_on_disk(lake: Lake, host_key: str) -> set[Path]:
 def test_what_names_a_host() -> None:
     pseudonymiser = Pseudonymiser(KEY)
     key = "hk-" + "a" * 32
-    assert host_keys_of(key, pseudonymiser) == ({key}, None)
-    assert host_keys_of("::ffff:8.8.8.8", pseudonymiser) == ({key_of(HOST), HOST}, HOST)
-    assert host_keys_of("customer 7", pseudonymiser) == ({pseudonymiser.key_of_name("customer 7")}, "customer 7")
+    assert host_keys_of(key, pseudonymiser) == ("host key", {key}, None)
+    assert host_keys_of("::ffff:8.8.8.8", pseudonymiser) == ("address", {key_of(HOST), HOST}, HOST)
+    named = {pseudonymiser.key_of_name("customer 7")}
+    assert host_keys_of("customer 7", pseudonymiser) == ("name", named, "customer 7")
 
 
 def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ def forget(
 
       sojourn forget hk-0123456789abcdef0123456789abcdef --yes
     """
+    if not host.strip():
+        raise typer.BadParameter("give an address, a host key, or a name in a table", param_hint="HOST")
     from sojourn_ingest.cli.forgetting import run_forget
 
     run_forget(host, var, dry_run=dry_run, yes=yes)

@@ -24,20 +24,20 @@ from sojourn_ingest.secrets_file import address_key, forget_key
 HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
 
 
-def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[set[str], str | None]:
-    """Return the host keys that a host may have in the lake, and what its fingerprint is made of.
+def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[str, set[str], str | None]:
+    """Return what a host was named by, the host keys that it may have in the lake, and what its fingerprint is made of.
 
     For an address these are its pseudonym, and the address itself if it was kept. A host key is used as it is and
     has no fingerprint. Anything else is the name of the host in a table of connections.
     """
     if HOST_KEY.fullmatch(host):
-        return {host}, None
+        return "host key", {host}, None
     try:
         pseudonym, _ = pseudonymiser.keys(host)
         kept, _ = Pseudonymiser(pseudonymiser.key, "keep").keys(host)
     except ValueError:
-        return {pseudonymiser.key_of_name(host)}, host
-    return {pseudonym, kept}, kept
+        return "name", {pseudonymiser.key_of_name(host)}, host
+    return "address", {pseudonym, kept}, kept
 
 
 def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None:
@@ -57,10 +57,10 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
         require_lake(paths)
     forget_key_bytes = forget_key(paths.secrets)
     pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
-    host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
+    kind, host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
     lake = paths.open_lake()
     if dry_run or not yes:
-        _print(find(lake, host_keys), "would go")
+        _print(find(lake, host_keys), "would go", kind)
     if not confirmed(yes, dry_run):
         return
     try:
@@ -80,7 +80,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
-    _print(forgettings, "gone")
+    _print(forgettings, "gone", kind)
     typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
     # A build refuses an empty lake.
     commands = "sojourn build" if lake.live() else "sojourn ingest, then sojourn build"
@@ -100,9 +100,10 @@ def _refuse_what_is_left(lake: Lake) -> None:
         raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
 
 
-def _print(forgettings: list[Forgetting], title: str) -> None:
+def _print(forgettings: list[Forgetting], title: str, kind: str) -> None:
     if not forgettings:
-        typer.echo("no row of the lake names this host")
+        # A mistyped address or key is a name.
+        typer.echo(f"no row of the lake has this {kind}")
         return
     rows: Counter[str] = Counter()
     sources: Counter[str] = Counter()
