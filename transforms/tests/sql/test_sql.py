@@ -153,6 +153,11 @@ def test_a_wrong_name_is_one_line_with_what_it_may_have_meant(var: Path) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_a_table_of_facts_without_its_schema_is_named_with_it(var: Path) -> None:
+    with pytest.raises(OperatorError, match=r"Table with name flow does not exist; the lake has lake\.flow$"):
+        run_sql("from flow", Form.TABLE, None, var)
+
+
 def test_without_a_build_the_command_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(OperatorError, match=r"no build published under .*: run `sojourn build`"):
         connect_local(tmp_path)

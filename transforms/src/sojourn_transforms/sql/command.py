@@ -16,12 +16,14 @@ import typer
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.schema import TABLES
 from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 
 _READ_ONLY = "is not allowed: the connection is read-only"
 _INSTEAD = "`create table … as` makes a table in memory, and --out FILE writes rows"
 _VIEWS = "select schema_name, view_name from duckdb_views() where not internal"
+_MISSING = re.compile(r"Table with name (\w+) does not exist")
 #: An explanation with `analyze` runs what it explains.
 _EXPLAIN = re.compile(r"^\s*explain\s+(analyze\s+)?", re.IGNORECASE)
 _COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
@@ -116,7 +118,10 @@ def _kind(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) ->
 def _message(error: duckdb.Error) -> str:
     """Return what DuckDB says in one line, with what it suggests and without the statement."""
     said = str(error).partition("\n\n")[0]
-    return " ".join(line.strip() for line in said.splitlines() if line.strip() and not line.startswith("LINE "))
+    text = " ".join(line.strip() for line in said.splitlines() if line.strip() and not line.startswith("LINE "))
+    missing = _MISSING.search(text)
+    # DuckDB proposes a mart.
+    return f"{missing[0]}; the lake has lake.{missing[1]}" if missing and missing[1] in TABLES else text
 
 
 def _write(connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation, form: Form, out: Path | None) -> None:
