@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -152,12 +153,20 @@ def test_an_option_without_its_values_is_answered_with_the_usage(name: str, sojo
         ("compare-builds", "missing", "too"),
         ("verify", "missing"),
         ("merge", "missing", "too", "--into", "all"),
+        ("forget", " "),
+        ("ingest", ".", "--master", "spark://host:7077"),
+        ("build", "--spark-conf", "spark.executor.memory=8g"),
+        ("maintain compact", "--master", "spark://host:7077"),
+        ("report", "study", "--where", "rtt=50"),
+        ("publish", "out", "--date", "2026-13-01"),
+        ("publish", "out", "--date", "20261301"),
+        ("sql", "questions.sql"),
     ],
 )
 def test_arguments_that_do_not_go_together_or_are_not_there_are_answered_with_the_usage(
     sojourn: Callable[..., Ended], arguments: tuple[str, ...]
 ) -> None:
-    done = sojourn(*arguments)
+    done = sojourn(*arguments[0].split(), *arguments[1:])
     assert (done.status, done.stderr.split(" [OPTIONS]")[0]) == (2, f"Usage: sojourn {arguments[0]}")
 
 
@@ -285,6 +294,22 @@ def test_a_mistyped_folder_is_no_lake_without_damage(
     done = sojourn(*command, "--var", str(missing))
     assert (done.status, done.stdout, done.stderr) == (1, "", f"error: {missing}: no such folder\n")
     assert not missing.exists()
+
+
+@pytest.mark.parametrize("command", [("secrets", "--var"), ("generate", "flent", "--out")], ids=" ".join)
+def test_a_file_in_the_way_of_a_folder_is_named_without_a_number_of_the_system(
+    command: tuple[str, ...], tmp_path: Path, sojourn: Callable[..., Ended]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = sojourn(*command, str(file))
+    assert (done.status, done.stderr) == (1, f"error: {file}: a file has this name; give another\n")
+
+
+def test_a_module_that_is_run_has_the_name_of_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sojourn_ingest.cli", "ingest", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("Usage: sojourn ingest ")
 
 
 def test_the_list_of_commands_ends_each_sentence(sojourn: Callable[..., Ended]) -> None:

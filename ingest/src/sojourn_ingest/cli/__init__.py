@@ -136,12 +136,15 @@ def _use_command_class(app: typer.Typer) -> None:
 
 
 def text_of(error: Exception) -> str:
-    """Return what went wrong; of a full disk, where, and what to do."""
+    """Return what went wrong, and where; of a full disk and of a file in the way of a folder, what to do."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         # Of a copy, the second name is what was written.
         where = error.filename2 or error.filename
         where = f"{where}: " if where else ""
         return f"{where}No space left on device; make room and run the same command again, what was committed stays"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        what = "a file has this name; give another" if isinstance(error, FileExistsError) else error.strerror
+        return f"{error.filename}: {what}"
     return str(error)
 
 
@@ -164,7 +167,8 @@ EXTRA_OF = {
 def main() -> None:
     """Run the command line; what its user can correct ends in one line."""
     try:
-        application()()
+        # Also as `python -m`, with which a command starts others.
+        application()(prog_name="sojourn")
     except (OperatorError, OSError) as error:
         print(f"error: {printable(text_of(error))}", file=sys.stderr)
         sys.exit(1)
