@@ -15,8 +15,8 @@ from sojourn_ingest import _native
 
 HEAD = """# What is decoded
 
-This page is written by `make docs` from the lists in the decoder (`native/decode`). `_native.link_types()`,
-`queue_log_forms()`, `refusal_reasons()` and `decoded()` of `sojourn_ingest` give the same lists.
+`make docs` writes this page from the lists in the decoder (`native/decode`). `_native.link_types()`,
+`queue_log_forms()`, `refusal_reasons()` and `decoded()` of `sojourn_ingest` return the same lists.
 """
 
 KINDS = {
@@ -27,16 +27,16 @@ KINDS = {
     "transport": "Transport layer",
     "tunnel": "Tunnels",
     "media": "Media",
-    "media encapsulation": "What media are in",
-    "media type": "Types of media",
+    "media encapsulation": "Encapsulations of media",
+    "media type": "Media types",
     "call": "Calls",
     "server name": "Server names",
 }
 NOTES = {
     "compression": "Every input may be compressed; the compression is recognised by the first bytes.",
-    "call": "Found by the shape of payloads, on any port.",
-    "tunnel": "Two encapsulations are undone, one inside the other. A packet "
-    "whose inside cannot be decoded counts for the tunnel's own flow.",
+    "call": "Calls are recognised by the shape of payloads, on any port.",
+    "tunnel": "Up to two nested encapsulations are removed. A packet "
+    "whose content cannot be decoded counts for the tunnel's own flow.",
 }
 
 
@@ -65,16 +65,16 @@ def _sections() -> Iterator[str]:
             yield f"\n{NOTES[kind]}"
         yield from _table(("name", "what is read"), ((f"`{thing.name}`", thing.meaning) for thing in things))
     yield "\n## Link types of captures"
-    yield "\nNumbers and names are those of the registry of tcpdump (<https://www.tcpdump.org/linktypes.html>)."
+    yield "\nNumbers and names come from tcpdump's registry (<https://www.tcpdump.org/linktypes.html>)."
     yield from _table(
-        ("number", "name", "what a frame begins with"),
+        ("number", "name", "a frame starts with"),
         ((str(link.number), f"`{link.name}`", link.meaning) for link in _native.link_types()),
     )
     yield "\n## Forms of queue logs"
-    yield "\nIn the folder of a run, a log is found by its file name, which may have the suffix of a compression."
+    yield "\nIn a run's folder, a log is found by its file name, which may have a compression suffix."
     yield "[How to record one](how-to/record-a-queue.md) says what each form shows."
     yield from _table(
-        ("form", "what it is", "file in the folder of a run", "recognised by"),
+        ("form", "what it is", "file in a run's folder", "recognised by"),
         (
             (
                 f"`{form.name}`",
@@ -86,10 +86,10 @@ def _sections() -> Iterator[str]:
         ),
     )
     yield "\n## Why a record is refused"
-    yield "\nA record is read or refused."
+    yield "\nEvery record is either read or refused."
     yield "Each refusal is counted under its reason in `refused_by_reason` of `ingest_outcome`."
-    yield "These are the reasons of the decoder; readers of tables and polls have reasons of their own."
-    yield "N is a number that the record holds."
+    yield "These are the reasons of the decoder; readers of tables and polls have separate reasons."
+    yield "N is a number from the record."
     for subject, reasons in groupby(_native.refusal_reasons(), key=lambda reason: reason.subject):
         yield f"\n### {subject[0].upper()}{subject[1:]}"
         yield from _table(

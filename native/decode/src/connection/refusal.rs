@@ -5,9 +5,9 @@ use crate::output::refusal::refusals;
 refusals! {
     /// Why a line of an M-Lab tcp-info file is left out.
     pub(crate) enum TcpInfoRefusal of "tcp-info" {
-        MalformedLine = "malformed_line": "the line is not a record of a socket or of metadata",
+        MalformedLine = "malformed_line": "the line is not a socket or metadata record",
         TruncatedLine = "truncated_line": "the content ends inside the line",
-        NoPeer = "no_peer": "the poll is of a socket without a peer",
+        NoPeer = "no_peer": "the socket in the poll has no peer",
         NoTcpInfo = "no_tcp_info": "the poll has no TCP_INFO",
         NoTime = "no_time": "the recorder set no time",
     }

@@ -14,7 +14,7 @@ decoded! {
     pub(crate) enum Compression of "compression" {
         None = "none": "plain content",
         Gzip = "gzip": "one or several members (RFC 1952)",
-        Zstd = "zstd": "one or several frames, skippable ones passed (RFC 8878)",
+        Zstd = "zstd": "one or several frames; skippable frames are ignored (RFC 8878)",
         Xz = "xz": "one or several streams, up to 160 MiB of dictionary",
     }
 }

@@ -12,12 +12,12 @@ pub(crate) const PROTOCOLS: &[Decoded] = &[
     Decoded {
         kind: "network",
         name: "ipv4",
-        meaning: "options are passed; later fragments get the ports of their first one (RFC 791)",
+        meaning: "options are skipped; later fragments get the ports of the first one (RFC 791)",
     },
     Decoded {
         kind: "network",
         name: "ipv6",
-        meaning: "extension headers are passed; later fragments get the ports of their first one (RFC 8200)",
+        meaning: "extension headers are skipped; later fragments get the ports of the first one (RFC 8200)",
     },
     Decoded {
         kind: "transport",

@@ -5,6 +5,6 @@ use crate::output::refusal::refusals;
 refusals! {
     /// Why a decoded packet is not matched.
     pub(crate) enum PairRefusal of "capture pair" {
-        TooManyFlows = "too_many_flows": "a packet of yet another flow, after as many as a pair may have",
+        TooManyFlows = "too_many_flows": "a packet of a new flow, after the pair has reached the maximum number of flows",
     }
 }

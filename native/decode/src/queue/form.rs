@@ -39,7 +39,7 @@ pub struct KnownQueueLogForm {
 
 const BPFTRACE: KnownQueueLogForm = KnownQueueLogForm {
     name: "bpftrace",
-    meaning: "text of the project's bpftrace probe, infra/queue-probe/queue.bt",
+    meaning: "text from the project's bpftrace probe, infra/queue-probe/queue.bt",
     run_file: "queue_bpftrace.txt",
     declared: false,
     recognised_by: "an event line (E, D or X and 18 fields)",
@@ -53,14 +53,14 @@ const QMON: KnownQueueLogForm = KnownQueueLogForm {
 };
 const PERF: KnownQueueLogForm = KnownQueueLogForm {
     name: "perf",
-    meaning: "text of perf script over the kernel's tracepoints of qdisc and skb",
+    meaning: "text from perf script with the kernel's qdisc and skb tracepoints",
     run_file: "queue_perf.txt",
     declared: false,
     recognised_by: "an event qdisc:qdisc_enqueue or qdisc:qdisc_dequeue of perf script",
 };
 const TABLE: KnownQueueLogForm = KnownQueueLogForm {
     name: "table",
-    meaning: "JSON Lines or CSV whose columns and units a description file declares",
+    meaning: "JSON Lines or CSV with columns and units declared in a description file",
     run_file: "queue.csv",
     declared: true,
     recognised_by: "a line as declared",

@@ -115,7 +115,7 @@ impl Intake {
         event.time_ns = time_ns;
         let Some(number) = self.queue_number(queue, &event) else {
             let message = format!(
-                "queue log: the event at offset {offset} is of yet another queue after {MOST_QUEUES}; it was left out"
+                "queue log: the event at offset {offset} belongs to a new queue after {MOST_QUEUES} others; it was left out"
             );
             self.refuse(
                 QueueLogRefusal::TooManyQueues,

@@ -17,7 +17,7 @@ decoded! {
     pub(crate) enum Media of "media type" {
         Audio = "audio": "Zoom's media type 15",
         Video = "video": "Zoom's media type 16",
-        ScreenShare = "screen-share": "Zoom's media type 30, alone or inside of type 13",
+        ScreenShare = "screen-share": "Zoom's media type 30, alone or inside type 13",
     }
 }
 

@@ -17,7 +17,7 @@ use crate::twos_complement::TwosComplement;
 pub(crate) const MEDIA: &[Decoded] = &[Decoded {
     kind: "media",
     name: "rtp",
-    meaning: "streams found by their looks or as a run's manifest declares them: loss, reordering, jitter (RFC 3550)",
+    meaning: "streams recognised by shape or declared in a run's manifest: loss, reordering, jitter (RFC 3550)",
 }];
 
 const FIXED_HEADER_BYTES: usize = 12;

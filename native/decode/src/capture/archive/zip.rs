@@ -61,7 +61,7 @@ pub(super) fn next(
             return Err(Fault::new(
                 FaultKind::CorruptRecord,
                 format!(
-                    "archive: member {} is of unknown length; unpack the archive and give its folder",
+                    "archive: member {} has an unknown length; unpack the archive and give its folder",
                     members + 1
                 ),
                 Some(offset),
