@@ -71,6 +71,14 @@ RULES = {
     r"in columns? of (?:its|their) own": "in a separate column",
     r"of which (?:little|nothing|much) is": "about which …, or with little …",
     r"(?:both|all roles) (?:are|were) there": "are active",
+    r"processor time": "CPU time",
+    r"inside of": "inside",
+    r"that (?:is|are) none": "that is not a …",
+    r"of yet another": "of a further …",
+    r"what the words say": "what the statement says",
+    r"from (?:two|three|four|five|six|seven|ten|\d+) (?:runs|days|calls|lines|hosts) on": "for six or more …",
+    r"(?:Go|eBPF|Rust|Python) programmes?": "program",
+    r"(?:stand|stands|stood) (?:beside|below|above)": "is next to, below or above",
 }
 #: A phrase may be wrapped: any white space counts as the space of a rule.
 _WRAPPED = {rule.replace(" ", r"\s+"): advice for rule, advice in RULES.items()}
