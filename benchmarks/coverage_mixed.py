@@ -117,8 +117,8 @@ def report(studies: int) -> Iterator[str]:
     yield (
         f"Coverage in % over {studies:,} simulated studies of {len(CELLS)} cells for "
         f"{' / '.join(map(str, BLOCKS))} blocks; three standard errors of the simulation are {3 * error:.1f}. "
-        "In brackets: of the studies alone whose block variance is estimated as 0. The last column is how many these "
-        "are and how many are refused, in %."
+        "In brackets: only studies whose block variance is estimated as 0. The last column has the share of these "
+        "studies and the share of refused ones, in %."
     )
     yield ""
     names = [*QUANTITIES, "mean of a cell"]

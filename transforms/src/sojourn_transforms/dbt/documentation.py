@@ -62,25 +62,25 @@ def index(marts: list[DocumentedMart], linked: bool) -> str:
     lines = [
         "# Tables and columns",
         "",
-        "Written by `make docs` from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/` and",
+        "`make docs` writes this page from the declarations in `ingest/src/sojourn_ingest/schema/`, `models/marts/`",
     ]
-    lines += ["`transforms/statistics/src/sojourn_statistics/`.", "", *_WHERE.splitlines(), "", "## Marts", ""]
+    lines += ["and `transforms/statistics/src/sojourn_statistics/`.", "", *_WHERE.splitlines(), "", "## Marts", ""]
     lines += [
-        "What the API serves and the dashboards draw. A snapshot holds each as a Parquet file, or a folder of them."
+        "The API serves these tables, and dashboards draw them. In a snapshot, each is a Parquet file or a folder."
     ]
     for subject, of_subject in _by_subject(marts).items():
         title = f"[{subject}](tables/{subject}.md)" if linked else subject
-        lines += ["", f"### {title}", "", "| mart | one row |", "| --- | --- |"]
+        lines += ["", f"### {title}", "", "| mart | one row is |", "| --- | --- |"]
         lines += [f"| `{one.mart.name}` | {_cell(one.mart.grain)} |" for one in of_subject]
     title = "[Lake](tables/lake.md)" if linked else "Lake"
     lines += [
         "",
         f"## {title}",
         "",
-        "Facts as decoded, one Parquet file for each source and table. Only the staging models read them.",
+        "The lake has facts as decoded, in one Parquet file per source and table. Only staging models read them.",
         "",
     ]
-    lines += ["| table | one row |", "| --- | --- |"]
+    lines += ["| table | one row is |", "| --- | --- |"]
     lines += [f"| `{table.name}` | {_cell(table.grain)} |" for table in TABLES.values()]
     return "\n".join(lines) + "\n"
 
