@@ -17,14 +17,13 @@ import duckdb
 import pytest
 
 from sojourn_ingest.hosts_in_text import HIDDEN
-from sojourn_ingest.synthetic.flent_files import write_flent_files
 from sojourn_transforms.look.command import LookOptions, run_look
 from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import PageInTheWayError
-from sojourn_transforms.look.texts import plain
+from sojourn_transforms.look.texts import in_words, plain
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 #: A page that is sent by mail or opened on a phone.
@@ -230,18 +229,11 @@ def test_delays_of_flent_are_those_in_its_file(shared: Path) -> None:
         for phase in ("idle", "loaded"):
             if not row[f"{phase}_samples"]:
                 continue
-            label = f"{row['delay_basis'].replace('_', ' ')}, {phase} (n = {row[f'{phase}_samples']:,})"
+            label = f"{in_words(row['delay_basis'])}, {phase} (n = {row[f'{phase}_samples']:,})"
             points = [point for point in shown if point["series"] == label]
             assert points, label
             median = next(point["delay_ms"] for point in points if point["share_ratio"] >= 0.5)
             assert median == pytest.approx(row[f"{phase}_median_ms"], rel=0.02), label
-
-
-def test_a_page_of_tools_leads_with_what_each_queue_does(tmp_path: Path) -> None:
-    write_flent_files(tmp_path)
-    page = seen(*sorted(tmp_path.glob("*-1.flent.gz")))
-    assert [section.key for section in page.sections[:2]] == ["runs", "tools"]
-    assert page.sections[0].lead.startswith("With FQ-CoDel, load adds 5")
 
 
 def test_what_is_refused_has_its_reason_and_what_came_before_damage_is_shown(tmp_path: Path) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.printable import counted
 from sojourn_ingest.session import Attempt
-from sojourn_statistics.comparison.metrics import METRICS, ComparisonMetric
-from sojourn_statistics.significance.two_samples import hodges_lehmann
+from sojourn_statistics.comparison.metrics import METRICS
+from sojourn_statistics.findings.settings import Difference, settings_finding
 from sojourn_transforms import __version__
 from sojourn_transforms.figures import Curve, delay_cdf, runs_and_boxes
 from sojourn_transforms.look.content import (
@@ -29,18 +28,17 @@ from sojourn_transforms.look.content import (
     Table,
     Tile,
 )
+from sojourn_transforms.look.differences import KIND, Key, Value, differences, values_of
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.looking import Looked, command_of, given_files, title_of
 from sojourn_transforms.look.sections.bins import curve_of_bins, curve_of_values, data_of
-from sojourn_transforms.look.sections.configurations import setting
 from sojourn_transforms.look.sections.files import files_section
 from sojourn_transforms.look.sections.findings import queue_metrics, queue_sentences
 from sojourn_transforms.look.sections.runs import ROLES
-from sojourn_transforms.look.texts import short, significant
+from sojourn_transforms.look.sections.tools import delay_rows
+from sojourn_transforms.look.texts import in_words, short, significant
 from sojourn_transforms.look.view import View, viewed
 
-#: Runs of two settings are compared if they are equal in these: the same roles in the same order.
-KIND = ("workload", "direction", "application", "rival_application", "start_order")
 _CAPTURES = "dataset like 'captures:%'"
 
 
@@ -88,12 +86,16 @@ def compare(a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, 
 def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     """Return what there is to say of two settings together."""
     section = Section("comparison", "Comparison")
-    section.lead = " ".join((*_which_queue(a, b), "")) + (
+    found = differences((a.view, _runs(a)), (b.view, _runs(b)), ("A", "B"))
+    first, second = (f"{short(side.name, 40)} ({side.letter})" for side in (a, b))
+    sentences = _which_queue(a, b) or [settings_finding(first, second, found).sentence]
+    section.lead = " ".join((*sentences, "")) + (
         f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with "
         "its 95 % interval, or the "
         "reason why there is none. It is not corrected for the number of metrics."
     )
-    _effects(section, a, b)
+    section.is_answer = True
+    _effects(section, found)
     _boxes(section, a, b)
     _queue_cdf(section, a, b)
     _tool_cdf(section, a, b)
@@ -123,123 +125,98 @@ def _renamed(item: Figure | Table, letter: str) -> Figure | Table:
     return replace(item, key=f"{item.key}-{letter.lower()}")
 
 
-@dataclass(frozen=True)
-class _Value:
-    value: float
-    configuration: str
-    setting: str
+def _runs(side: Side) -> list[dict[str, Any]]:
+    return side.view.rows("run") if side.view.has("run", "run_source") else []
 
 
-_Key = tuple[Any, ...]
-
-
-def _values(side: Side, metric: ComparisonMetric) -> dict[_Key, list[_Value]]:
-    """Return the values of runs that count, by kind of run and stratum of the metric."""
-    if not side.view.has("run", "run_source"):
-        return {}
-    configurations = {(run["study_id"], run["run_id"]): run for run in side.view.rows("run")}
-    values: dict[_Key, list[_Value]] = {}
-    for row in side.view.rows(metric.dataset):
-        run = configurations.get((row["study_id"], row["run_id"]))
-        if run is None or row[metric.column] is None or run["exclusion_reason"] is not None:
-            continue
-        key = (*(run[name] for name in KIND), *(row[name] for name in metric.strata))
-        values.setdefault(key, []).append(_Value(float(row[metric.column]), run["configuration_id"], setting(run)))
-    return values
-
-
-def _effects(section: Section, a: Side, b: Side) -> None:
-    rows = []
-    for metric in METRICS.values():
-        of_a, of_b = _values(a, metric), _values(b, metric)
-        rows += [
-            _effect(metric, key, of_a.get(key, []), of_b.get(key, []))
-            for key in sorted(of_a.keys() | of_b.keys(), key=str)
-        ]
-    if not rows:
+def _effects(section: Section, found: Sequence[Difference]) -> None:
+    if not found:
         section.absent.append(
             "Effects over runs: neither setting has runs. Connections of a capture are not independent replicates."
         )
         return
-    reasons = {row["interval"] for row in rows}
-    shared_reason = reasons.pop() if len(reasons) == 1 and all(row["effect"] is not None for row in rows) else None
+    for letter, alone in (
+        ("A", [one for one in found if not one.second_n]),
+        ("B", [one for one in found if not one.first_n]),
+    ):
+        if alone:
+            kinds_alone = "; ".join(dict.fromkeys(one.kind for one in alone))
+            metrics = ", ".join(dict.fromkeys(in_words(one.metric) for one in alone))
+            section.absent.append(f"Effects of what only {letter} has runs of ({kinds_alone}): {metrics}.")
+    # Delays first, as in the sentence.
+    rows = [_effect(one) for one in sorted(found, key=lambda one: one.unit != "ms") if one.first_n and one.second_n]
+    if not rows:
+        return
+    reasons = {row["interval"] for row in rows if row["effect"] is not None}
+    shared_reason = reasons.pop() if len(reasons) == 1 else None
     if shared_reason is not None and shared_reason.startswith("none: "):
-        rows = [{**row, "interval": None} for row in rows]
+        rows = [{**row, "interval": None if row["effect"] is not None else row["interval"]} for row in rows]
     else:
         shared_reason = None
-    # What is read first comes first: a phone shows the first columns.
+    numbers = {(row["n_a"], row["n_b"]) for row in rows if row["effect"] is not None}
+    has_one_n = len(numbers) == 1
+    kinds = {row["kind"] for row in rows}
+    # Four columns, which a phone has room for: what else belongs to a number is below it.
     columns = (
-        Column("metric", "metric"),
-        Column("effect", "B minus A", significant=3),
+        Column("metric", "metric", below=("role", *(("kind",) if len(kinds) > 1 else ()))),
+        Column("median_a", "A", "median", significant=3, unit_of="unit", below=() if has_one_n else ("runs_a",)),
+        Column("median_b", "B", "median", significant=3, unit_of="unit", below=() if has_one_n else ("runs_b",)),
+        Column("effect", "B minus A", "95 % interval", significant=3, unit_of="unit", below=("interval",)),
+    )
+    more = (
         Column("unit", "unit"),
         Column("interval", "95 % interval", "in the unit"),
         Column("n_a", "n of A"),
         Column("n_b", "n of B"),
-        Column("median_a", "median of A", significant=3),
-        Column("median_b", "median of B", significant=3),
         Column("role", "role"),
         Column("kind", "runs of"),
     )
+    n = counted(len(rows), "metric of a role", "metrics of roles")
+    if has_one_n:
+        of_a, of_b = numbers.pop()
+        n += f", over {counted(of_a, 'run')} of A and {counted(of_b, 'run')} of B"
     section.items.append(
         Table(
             "effects",
             "Effects",
             columns,
             rows,
-            Evidence(
-                "in the table",
-                counted(len(rows), "metric of a role", "metrics of roles"),
-                shared_reason or "in the table, or the reason",
-            ),
+            Evidence("in the table", n, shared_reason or "in the table, or the reason"),
+            note=f"Runs of {kinds.pop()}." if len(kinds) == 1 else "",
+            more=more,
         )
     )
 
 
-def _effect(metric: ComparisonMetric, key: _Key, a: Sequence[_Value], b: Sequence[_Value]) -> dict[str, Any]:
-    stratum = dict(zip(metric.strata, key[len(KIND) :], strict=True))
-    role = stratum.get("role")
-    basis = " ".join(str(value).replace("_", " ") for name, value in stratum.items() if name != "role")
+def _effect(one: Difference) -> dict[str, Any]:
     # Rates as people say them.
-    scale, unit = (1e-6, "Mbit/s") if metric.unit == "bit/s" else (1.0, metric.unit or "–")
-    row: dict[str, Any] = {
-        "metric": metric.name.replace("_", " ") + (f", {basis}" if basis else ""),
-        "kind": ", ".join(str(part) for part in key[: len(KIND)] if part is not None),
-        "role": ROLES.get(role or "", role or "both"),
+    scale, unit = (1e-6, "Mbit/s") if one.unit == "bit/s" else (1.0, one.unit or "")
+    interval = (
+        f"none: {one.reason}"
+        if one.lower is None or one.upper is None
+        else f"[{significant(one.lower * scale, 3)}, {significant(one.upper * scale, 3)}]"
+    )
+    return {
+        "metric": in_words(one.metric) + (f", {in_words(one.basis)}" if one.basis else ""),
+        "kind": one.kind,
+        "role": "both" if one.role is None else ROLES.get(one.role, one.role),
         "unit": unit,
-        "n_a": len(a),
-        "n_b": len(b),
-        "median_a": _median(a, scale),
-        "median_b": _median(b, scale),
-        "effect": None,
+        "n_a": one.first_n,
+        "n_b": one.second_n,
+        "runs_a": counted(one.first_n, "run"),
+        "runs_b": counted(one.second_n, "run"),
+        "median_a": None if one.first_median is None else one.first_median * scale,
+        "median_b": None if one.second_median is None else one.second_median * scale,
+        "effect": None if one.shift is None else one.shift * scale,
+        "interval": interval,
     }
-    several = [name for name, values in (("A", a), ("B", b)) if len({value.configuration for value in values}) > 1]
-    if not a or not b:
-        row["interval"] = f"none: {'B' if a else 'A'} has no such run"
-    elif several:
-        # Runs of different configurations are never pooled.
-        row["median_a"] = row["median_a"] if "A" not in several else None
-        row["median_b"] = row["median_b"] if "B" not in several else None
-        row["interval"] = f"none: {' and '.join(several)} mixes configurations; give the runs of one"
-    else:
-        shift = hodges_lehmann([value.value * scale for value in b], [value.value * scale for value in a])
-        row["effect"] = shift.value
-        row["interval"] = (
-            f"none: {shift.interval_null_reason}"
-            if shift.interval is None
-            else f"[{significant(shift.interval.lower, 3)}, {significant(shift.interval.upper, 3)}]"
-        )
-    return row
-
-
-def _median(values: Sequence[_Value], scale: float) -> float | None:
-    return median(value.value for value in values) * scale if values else None
 
 
 def _boxes(section: Section, a: Side, b: Side) -> None:
     groups: dict[str, list[float]] = {}
     for role, name in (("app", "application"), ("tcp", "TCP"), ("rival", "rival")):
         for side in (a, b):
-            values = _comparable(_values(side, METRICS["queuing_delay_mean"]), role)
+            values = _comparable(values_of(side.view, METRICS["queuing_delay_mean"], _runs(side)), role)
             if values:
                 groups[f"{side.letter}: {name}"] = values
     if len({label[0] for label in groups}) < 2:
@@ -263,7 +240,7 @@ def _boxes(section: Section, a: Side, b: Side) -> None:
     )
 
 
-def _comparable(values: Mapping[_Key, Sequence[_Value]], role: str) -> list[float]:
+def _comparable(values: Mapping[Key, Sequence[Value]], role: str) -> list[float]:
     """Return the values of a role in one configuration: shared runs before solo runs; none if there are several."""
     of_role = {key: of_key for key, of_key in values.items() if key[len(KIND)] == role}
     shared = {key: of_key for key, of_key in of_role.items() if key[KIND.index("start_order")] != "solo"} or of_role
@@ -273,6 +250,9 @@ def _comparable(values: Mapping[_Key, Sequence[_Value]], role: str) -> list[floa
 
 def _queue_cdf(section: Section, a: Side, b: Side) -> None:
     curves: list[Curve] = []
+    if not any(side.view.has("queue_packet") for side in (a, b)):
+        section.absent.append("Queuing delay by packet: neither setting has a queue log.")
+        return
     for side in (a, b):
         if not side.view.has("queue_packet"):
             section.absent.append(f"Queuing delay by packet of {side.letter}: it has no queue log.")
@@ -314,22 +294,9 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
 
 
 def _tool_cdf(section: Section, a: Side, b: Side) -> None:
-    points = [
-        side.view.select(
-            "select delay_basis, phase, list(value order by value) as delays, count(distinct run_id) as "
-            "runs from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)"
-            " where value is not null and delay_null_reason is null group by all order by delay_basis, phase",
-            "int_run_load_sample",
-            "run_load_delay",
-        )
-        if side.view.has("series")
-        else []
-        for side in (a, b)
-    ]
-    bases = Counter(
-        basis for rows in points for basis in {row["delay_basis"] for row in rows if row["phase"] == "loaded"}
-    )
-    common = sorted(basis for basis, sides in bases.items() if sides == 2)
+    points = [delay_rows(side.view) if side.view.has("series") else [] for side in (a, b)]
+    bases = Counter(basis for rows in points for basis in {_unless_idle(row) for row in rows})
+    common = sorted(basis for basis, sides in bases.items() if basis is not None and sides == 2)
     if not common:
         if all(side.view.has("series") for side in (a, b)):
             section.absent.append("Delay of tools: no kind of delay under load is in both settings.")
@@ -343,13 +310,15 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
     )
     curves = [
         curve_of_values(
-            f"{side.label}, {row['phase']}", row["delays"], dashed=row["phase"] == "idle", colour=side.colours[0]
+            f"{side.label}, {phase}",
+            [delay for row in rows if (row["delay_basis"], row["phase"]) == (basis, phase) for delay in row["delays"]],
+            dashed=phase == "idle",
+            colour=side.colours[0],
         )
         for side, rows in zip((a, b), points, strict=True)
-        for row in rows
-        if row["delay_basis"] == basis
+        for phase in sorted({row["phase"] for row in rows if row["delay_basis"] == basis})
     ]
-    title = f"Delay, idle and loaded: {basis.replace('_', ' ')}"
+    title = f"Delay, idle and loaded: {in_words(basis)}"
     _add_cdf(
         section,
         "compare-tool-cdf",
@@ -359,6 +328,10 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
         "samples",
         "none: samples of one run are not independent replicates",
     )
+
+
+def _unless_idle(row: Mapping[str, Any]) -> str | None:
+    return None if row["phase"] == "idle" else row["delay_basis"]
 
 
 def _capture_cdf(section: Section, a: Side, b: Side) -> None:

@@ -39,7 +39,9 @@ class Figure:
 class Column:
     """A column of a table: its name in the rows, its heading, its unit, and how numbers are rounded.
 
-    ``digits`` are those after the point; ``significant`` are those that count, for columns of unlike units.
+    ``digits`` are those after the point; ``significant`` are those that count, for columns of unlike units, which the
+    rows have in ``unit_of``. ``in_words`` says that values are identifiers, which a page shows as words and machines
+    get as they are. ``below`` are further texts of the row in the same cell.
     """
 
     name: str
@@ -47,11 +49,17 @@ class Column:
     unit: str = ""
     digits: int | None = None
     significant: int | None = None
+    in_words: bool = False
+    unit_of: str = ""
+    below: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows as a mart has them; ``left_off`` says what is not shown of it."""
+    """Rows as a mart has them; ``left_off`` says what is not shown of it.
+
+    ``more`` are columns that only machines get, such as those that ``columns`` show in a cell of another.
+    """
 
     key: str
     title: str
@@ -60,6 +68,7 @@ class Table:
     evidence: Evidence
     left_off: str = ""
     note: str = ""
+    more: Sequence[Column] = ()
 
 
 @dataclass

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from sojourn_transforms.look.content import Column, Page, Table
-from sojourn_transforms.look.texts import number, plain
+from sojourn_transforms.look.texts import in_words, number, plain
 
 _HERE = Path(__file__).parent
 
@@ -19,7 +20,13 @@ def html_of(page: Page) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"plain": plain, "number": number, "numeric": _numeric, "shown_columns": _shown_columns}
+    environment.filters |= {
+        "plain": plain,
+        "number": number,
+        "cell": _cell,
+        "numeric": _numeric,
+        "shown_columns": _shown_columns,
+    }
     css = Markup((_HERE / "page.css").read_text(encoding="utf-8"))  # noqa: S704 - our own file
     return environment.get_template("page.html.jinja").render(page=page, css=css)
 
@@ -36,6 +43,14 @@ def _numeric(table: Table) -> set[str]:
         for column in table.columns
         if column.digits is not None or any(isinstance(row.get(column.name), int | float) for row in table.rows)
     }
+
+
+def _cell(row: Mapping[str, Any], column: Column) -> str:
+    """Return the text of a cell: an identifier is in words."""
+    value = row.get(column.name)
+    if column.in_words and value:
+        return plain(in_words(value))
+    return number(value, column.digits, column.significant)
 
 
 def _shown_columns(table: Table) -> Sequence[Column]:

@@ -25,6 +25,7 @@ from sojourn_transforms.look.sections.points import points_sections
 from sojourn_transforms.look.sections.runs import runs_sections
 from sojourn_transforms.look.sections.scores import scores_sections
 from sojourn_transforms.look.sections.tools import tools_sections
+from sojourn_transforms.look.texts import natural
 from sojourn_transforms.look.view import View, viewed
 
 STDIN = Path("-")
@@ -71,12 +72,23 @@ def given_files(sources: Sequence[Path], folder: Path) -> Iterator[list[Path]]:
             shutil.copyfileobj(sys.stdin.buffer, handle)
         inputs = [kept if source == STDIN else source for source in inputs]
     try:
-        files = files_below(with_manifests(inputs))
+        files = in_order(files_below(with_manifests(inputs)), inputs)
     except FileNotFoundError as error:
         raise LookError(str(error)) from error
     if not files:
         raise LookError("no file below the given folders; give files, or a folder that has some")
     yield files
+
+
+def in_order(files: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
+    """Return files in the order in which they were given, and those of a folder in the natural order of names."""
+    places = {source.resolve(): place for place, source in reversed(list(enumerate(sources)))}
+
+    def key(file: Path) -> tuple[int, list[list[str | int]]]:
+        given = [places[path] for path in (file, *file.parents) if path in places]
+        return min(given, default=len(places)), [natural(part) for part in file.parts]
+
+    return sorted(files, key=key)
 
 
 def with_manifests(sources: Sequence[Path]) -> list[Path]:

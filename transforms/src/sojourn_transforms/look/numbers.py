@@ -49,14 +49,15 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    names = [column.name for column in table.columns]
+    columns = [*table.columns, *table.more]
+    names = [column.name for column in columns]
     return {
         "key": table.key,
         "title": plain(table.title),
         **_evidence(table.evidence),
         "note": plain(table.note),
         "left_off": plain(table.left_off),
-        "columns": [{"name": column.name, "heading": column.heading, "unit": column.unit} for column in table.columns],
+        "columns": [{"name": column.name, "heading": column.heading, "unit": column.unit} for column in columns],
         "rows": [_row({name: row.get(name) for name in names}) for row in table.rows],
     }
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sojourn_ingest.hosts_in_text import without_addresses
+from sojourn_statistics.findings.wording import words_of
+from sojourn_transforms.figures.series import PLAIN_NAMES
 
 #: Letters that XML cannot have, and halves of such that no text has.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
@@ -45,6 +47,18 @@ def short_apart(texts: Sequence[str], most: int = 26) -> list[str]:
             label = f"{short(text, kept)} ({number})"
         labels.append(label)
     return labels
+
+
+def in_words(value: Any) -> str:
+    """Return an identifier of a mart, a manifest or Linux as people read it: ``not_comparable`` is not comparable."""
+    text = str(value)
+    return PLAIN_NAMES.get(text) or words_of(text)
+
+
+def natural(text: str) -> list[str | int]:
+    """Return a key that sorts names as people count: run 2 is before run 10."""
+    # Texts and numbers take turns, so that like is compared with like.
+    return [int(part) if place % 2 else part.casefold() for place, part in enumerate(re.split(r"(\d+)", text))]
 
 
 def significant(value: float, digits: int) -> str:

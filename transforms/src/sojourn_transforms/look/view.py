@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,22 @@ from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
+from sojourn_transforms.look.texts import natural
 from sojourn_transforms.models_in_memory import ModelsInMemory
 from sojourn_transforms.project import find_project
+
+
+@dataclass(frozen=True)
+class _RunFiles:
+    """The place of the first file of a run among those given, and the run's name if it is that of its one file."""
+
+    place: int
+    name: str | None
+
+
+def path_text(path: Path) -> str:
+    """Return a path as ``ingest_outcome`` has it."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class View:
@@ -31,7 +47,7 @@ class View:
         self.used: set[str] = set()
         """Models that a figure or table shows."""
         self._lake = lake
-        self._run_names: dict[tuple[str, str], str] | None = None
+        self._run_files: dict[tuple[str, str], _RunFiles] | None = None
         self._models = ModelsInMemory(find_project(), lake)
 
     def has(self, *tables: str) -> bool:
@@ -50,10 +66,25 @@ class View:
 
     def run_name(self, row: Mapping[str, Any]) -> str:
         """Return what people call a run: its id, or the name of its file where a single file of a tool is the run."""
-        if self._run_names is None:
+        files = self._files_of_runs().get((row["study_id"], row["run_id"]))
+        return str(row["run_id"]) if files is None or files.name is None else files.name
+
+    def run_place(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return a key that sorts rows of runs as their files were given; runs of one file go by number and name."""
+        files = self._files_of_runs().get((row["study_id"], row["run_id"]))
+        return (
+            len(self.files) if files is None else files.place,
+            row.get("run_number") or 0,
+            natural(row["study_id"]),
+            natural(row["run_id"]),
+        )
+
+    def _files_of_runs(self) -> dict[tuple[str, str], _RunFiles]:
+        if self._run_files is None:
             named = self._models.select(
                 """
-                select study_id, run_id, min(regexp_replace(source_path, '^.*/', '')) as file_name,
+                select study_id, run_id, list(source_path) as paths,
+                    min(regexp_replace(source_path, '^.*/', '')) as file_name,
                     count(distinct measurement_hash) as files,
                     bool_or(sources.source_hash != measurement_hash) as is_declared
                 from {stg_lake__run_source} as sources
@@ -63,13 +94,18 @@ class View:
                 "stg_lake__run_source",
                 "ingest_outcome",
             )
-            names = [one["file_name"] for one in named]
-            self._run_names = {
-                (one["study_id"], one["run_id"]): one["file_name"]
+            names = Counter(one["file_name"] for one in named)
+            places = {path_text(path): place for place, path in enumerate(self.files)}
+            self._run_files = {
+                (one["study_id"], one["run_id"]): _RunFiles(
+                    min(places.get(path, len(places)) for path in one["paths"]),
+                    one["file_name"]
+                    if one["files"] == 1 and not one["is_declared"] and names[one["file_name"]] == 1
+                    else None,
+                )
                 for one in named
-                if one["files"] == 1 and not one["is_declared"] and names.count(one["file_name"]) == 1
             }
-        return self._run_names.get((row["study_id"], row["run_id"]), str(row["run_id"]))
+        return self._run_files
 
     def write_parquet(self, folder: Path) -> list[str]:
         """Write each mart that the page shows to a Parquet file in ``folder``; return their names."""

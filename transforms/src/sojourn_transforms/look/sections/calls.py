@@ -91,7 +91,7 @@ def _set_up(view: View) -> Items:
         Column("protocol", "protocol"),
         Column("duration_ms", "duration", "ms", 0),
         Column("rtp_streams", "RTP streams"),
-        Column("media_path", "path"),
+        Column("media_path", "path", in_words=True),
         Column("media_setup_ms", "until media", "ms", 1),
         Column("stun_rtt_mean_ms", "RTT by STUN", "ms", 1),
         Column("dtls_handshake_ms", "DTLS handshake", "ms", 1),

@@ -403,7 +403,7 @@ def _marks(view: View, section: Section) -> list[Figure | Table]:
             "ECN codepoints",
             (
                 Column("protocol", "protocol"),
-                Column("ecn_mode", "ECN of the connection"),
+                Column("ecn_mode", "ECN of the connection", in_words=True),
                 Column("directions", "directions of flows"),
                 Column("not_ect_packets", "Not-ECT"),
                 Column("ect0_packets", "ECT(0)"),

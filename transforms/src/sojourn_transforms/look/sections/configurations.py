@@ -9,7 +9,7 @@ from sojourn_ingest.printable import counted
 from sojourn_transforms.figures import runs_and_boxes
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
-from sojourn_transforms.look.texts import short_apart
+from sojourn_transforms.look.texts import in_words, short_apart
 from sojourn_transforms.look.view import View
 
 CONFIGURATIONS_SHOWN = 24
@@ -24,7 +24,7 @@ def setting(row: Mapping[str, Any]) -> str:
     parts = [
         row.get("application"),
         row.get("rival_application"),
-        row.get("congestion_control"),
+        in_words(row.get("congestion_control") or ""),
         row.get("queue_label") or row.get("aqm"),
         None if rate is None else f"{rate / 1e6:g} Mbit/s",
         None if row.get("rtt_ms") is None else f"{row['rtt_ms']:g} ms",
@@ -107,8 +107,8 @@ def _delays(view: View) -> Items:
         row["setting"], row["interval"] = setting(row), _interval(row, "mean_lower_ms", "mean_upper_ms", 2)
     columns = (
         Column("setting", "configuration"),
-        Column("start_order", "order"),
-        Column("role", "role"),
+        Column("start_order", "order", in_words=True),
+        Column("role", "role", in_words=True),
         Column("runs", "runs"),
         Column("excluded_runs", "runs left out"),
         Column("mean_ms", "mean of runs", "ms", 2),
@@ -129,7 +129,7 @@ def _quality(view: View) -> Items:
         row["setting"], row["interval"] = setting(row), _interval(row, "run_mos_lower", "run_mos_upper", 2)
     columns = (
         Column("setting", "configuration"),
-        Column("start_order", "order"),
+        Column("start_order", "order", in_words=True),
         Column("qoe_model_id", "model"),
         Column("runs", "runs"),
         Column("run_mos_median", "median MOS of runs", "1 to 5", 2),

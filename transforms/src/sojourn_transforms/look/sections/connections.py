@@ -35,8 +35,8 @@ def connections_sections(view: View) -> list[Section]:
             "What became of each connection",
             (
                 Column("dataset", "data set"),
-                Column("rtt_basis", "RTT basis"),
-                Column("sample_basis", "samples are"),
+                Column("rtt_basis", "RTT basis", in_words=True),
+                Column("sample_basis", "samples are", in_words=True),
                 Column("outcome", "outcome"),
                 Column("connections", "connections"),
             ),

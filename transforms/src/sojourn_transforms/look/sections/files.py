@@ -11,11 +11,12 @@ from typing import Any
 
 from sojourn_ingest.printable import counted
 from sojourn_transforms.look.content import COUNTED, Column, Evidence, Section, Table
-from sojourn_transforms.look.texts import plain
-from sojourn_transforms.look.view import View
+from sojourn_transforms.look.texts import in_words, natural, plain
+from sojourn_transforms.look.view import View, path_text
 
 #: Files with a row of their own; those that could not be read come first.
 FILES_SHOWN = 60
+_FIRST = {"rejected": 0, "partial": 1}
 #: Formats of the wholes that the session makes of several files.
 _WHOLES = {"capture_pair": "pair of captures", "capture_recording": "recording of several files"}
 
@@ -23,11 +24,17 @@ _WHOLES = {"capture_pair": "pair of captures", "capture_recording": "recording o
 def files_section(view: View) -> Section:
     """Return the section of the files: each with its outcome; files beyond :data:`FILES_SHOWN` are counted."""
     outcomes = view.rows("ingest_outcome")
-    listed = {os.fsencode(path).decode("utf-8", "backslashreplace") for path in view.files}
+    listed = {path_text(path): place for place, path in enumerate(view.files)}
     ours = [row for row in outcomes if row["source_path"] in listed or row["format"] in _WHOLES]
     names = display_names([row["source_path"] for row in ours])
+    ours.sort(
+        key=lambda row: (
+            _FIRST.get(row["status"], 2),
+            listed.get(row["source_path"], len(listed)),
+            natural(row["source_path"]),
+        )
+    )
     rows = [_row(row, names[row["source_path"]]) for row in ours]
-    rows.sort(key=lambda row: (row["order"], row["file"]))
     shown = rows[:FILES_SHOWN]
     counts = Counter(row["status"] for row in ours if row["source_path"] in listed)
     statuses = ", ".join(f"{number:,} {status}" for status, number in sorted(counts.items()))
@@ -57,8 +64,8 @@ def files_section(view: View) -> Section:
 def _row(outcome: Mapping[str, Any], name: str) -> dict[str, Any]:
     refused = outcome["refused_by_reason"]
     reasons = json.loads(refused) if isinstance(refused, str) else dict(refused or {})
-    why = [outcome["message"] or outcome["reason"] or ""]
-    why += [f"{count:,} records refused: {reason}" for reason, count in sorted(reasons.items()) if count]
+    why = [outcome["message"] or in_words(outcome["reason"] or "")]
+    why += [f"{count:,} records refused: {in_words(reason)}" for reason, count in sorted(reasons.items()) if count]
     if outcome["duplicate_of"]:
         why.append("the same content as another file, which counts once")
     if outcome["part_of"]:
@@ -66,12 +73,11 @@ def _row(outcome: Mapping[str, Any], name: str) -> dict[str, Any]:
     status = outcome["status"]
     return {
         "file": name,
-        "read_as": _WHOLES.get(outcome["format"], outcome["format"] or "not recognised"),
+        "read_as": _WHOLES.get(outcome["format"]) or in_words(outcome["format"] or "not recognised"),
         "status": status,
         "records_read": outcome["records_read"],
         "records_refused": outcome["records_refused"],
         "why": "; ".join(text for text in why if text),
-        "order": {"rejected": 0, "partial": 1}.get(status, 2),
     }
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from sojourn_statistics.findings import Finding, over_runs, queue_findings, run_findings
 from sojourn_statistics.findings.queue import METRICS
+from sojourn_statistics.findings.settings import settings_finding
+from sojourn_transforms.look.differences import STATED, differences
+from sojourn_transforms.look.sections.configurations import setting
+from sojourn_transforms.look.texts import in_words
 from sojourn_transforms.look.view import View
 
 #: Queues that the sentences of a page name.
@@ -25,8 +30,12 @@ def queue_sentences(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [_with_context(finding) for finding in queue_findings(rows) if len(finding.numbers) > 1]
 
 
-def run_sentences(view: View) -> list[str]:
-    """Return what the packets of a run met, or of several runs a sentence for each queue; none without measurements."""
+def run_sentences(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]) -> list[str]:
+    """Return what the packets of a run met; none without measurements.
+
+    Of several runs, it is what two configurations differ by, and a sentence for each queue. ``absent`` gets the reason
+    where the interval of a difference cannot be computed.
+    """
     findings = run_findings(
         view.rows("run", "exclusion_reason is null"),
         view.rows("run_queuing_delay"),
@@ -35,7 +44,36 @@ def run_sentences(view: View) -> list[str]:
     )
     if len(findings) == 1:
         return [_with_context(findings[0])]
-    return over_runs(findings)[:_QUEUES_SHOWN]
+    return [*_difference(view, runs, absent), *over_runs(findings)[:_QUEUES_SHOWN]]
+
+
+def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]) -> list[str]:
+    """Return which of two configurations has the shorter delay and the higher rate; nothing of one or of more."""
+    by_configuration: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        if run["exclusion_reason"] is None:
+            by_configuration.setdefault(run["configuration_id"], []).append(run)
+    if len(by_configuration) != 2:
+        return []
+    first, second = by_configuration.values()
+    if len(first) + len(second) > 2 and find_spec("scipy") is None:
+        absent.append("Difference of the two configurations: SciPy is not installed; pip install 'sojourn[build]'.")
+        return []
+    names = _names(first[0], second[0])
+    found = differences((view, first), (view, second), names, STATED)
+    if not any(one.shift is not None for one in found):
+        return []
+    return [settings_finding(*names, found).sentence]
+
+
+def _names(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, str]:
+    """Return names of the configurations of two runs: what they differ in."""
+    described = [run | {"folder": run["study_id"]} for run in (dict(first), dict(second))]
+    for part in ("queue_label", "congestion_control", "application", "workload", "folder"):
+        names = [in_words(run[part] or f"no {in_words(part)}") for run in described]
+        if names[0] != names[1]:
+            return names[0], names[1]
+    return setting(first), setting(second)
 
 
 def _with_context(finding: Finding) -> str:

@@ -30,7 +30,7 @@ ROLES = {"app": "application", "tcp": "TCP", "rival": "rival", "other": "other"}
 #: A role has one colour on every figure.
 COLOURS = {"app": "C0", "tcp": "C1", "rival": "C1", "other": "C2"}
 _RUN = Column("run", "run")
-_ROLE = Column("role", "role")
+_ROLE = Column("role", "role", in_words=True)
 #: Length of the intervals of delay over time.
 _INTERVAL_MS = 100
 
@@ -42,25 +42,24 @@ def runs_sections(view: View) -> list[Section]:
     """Return the sections of runs: their figures, and those of competition; none if there are no runs."""
     if not view.has("run", "run_source"):
         return []
-    runs = view.rows("run", order="study_id, run_number, run_id")
+    runs = sorted(view.rows("run"), key=view.run_place)
     if not runs:
         return []
     for run in runs:
         run["run"] = view.run_name(run)
     section = Section("runs", "Runs")
-    studies = sorted({run["study_id"] for run in runs})
+    studies = list(dict.fromkeys(run["study_id"] for run in runs))
     configurations = len({run["configuration_id"] for run in runs})
     section.lead = (
         f"{counted(len(runs), 'run')} of {counted(configurations, 'configuration')}, of {', '.join(studies[:4])}"
         f"{' and others' if len(studies) > 4 else ''}. Figures are over the measurement window of a run."
     )
     of_queues = queue_sentences(queue_metrics(view)) if len({run["queue_label"] for run in runs}) > 1 else []
-    sentences = of_queues or run_sentences(view)
+    sentences = of_queues or run_sentences(view, runs, section.absent)
     section.lead = " ".join((*sentences, section.lead))
     section.is_answer = bool(sentences)
     section.items.append(_runs(runs))
-    drawn_runs = runs[:RUNS_DRAWN]
-    for number, run in enumerate(drawn_runs):
+    for number, run in enumerate(runs_to_draw(runs)):
         section.items += _figures(view, section, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
@@ -76,6 +75,13 @@ def runs_sections(view: View) -> list[Section]:
             "Intervals over runs: each configuration has one run, and one run gives a value without an interval."
         )
     return [section, *_competition(view, section, runs)]
+
+
+def runs_to_draw(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return as many runs as are drawn, in their order: the first of each configuration, then others."""
+    firsts = {run["configuration_id"]: place for place, run in reversed(list(enumerate(runs)))}.values()
+    chosen = [*sorted(firsts), *(place for place in range(len(runs)) if place not in firsts)][:RUNS_DRAWN]
+    return [runs[place] for place in sorted(chosen)]
 
 
 def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -117,10 +123,10 @@ def _runs(runs: Sequence[Run]) -> Table:
         (
             Column("run", "run"),
             Column("setting", "configuration"),
-            Column("start_order", "order"),
+            Column("start_order", "order", in_words=True),
             Column("window_s", "window", "s", 1),
             Column("measured", "measured by"),
-            Column("reconciliation_verdict", "sources"),
+            Column("reconciliation_verdict", "sources", in_words=True),
             Column("remark", "left out or flagged because"),
         ),
         rows,
@@ -284,7 +290,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             Column("p95_ms", "95 %", "ms", 2),
             Column("p99_ms", "99 %", "ms", 2),
             Column("max_ms", "max", "ms", 2),
-            Column("delay_basis", "basis"),
+            Column("delay_basis", "basis", in_words=True),
         )
         items.append(
             Table("run-delay", "Queuing delay", columns, delays, Evidence("ms", n, _interval(runs)), _left_off(runs))
@@ -301,7 +307,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             Column("dropped_packets", "dropped"),
             Column("one_way_queuing_delay_mean_ms", "mean one-way queuing delay", "ms", 2),
             Column("one_way_queuing_delay_max_ms", "max", "ms", 2),
-            Column("reconciliation_verdict", "sources"),
+            Column("reconciliation_verdict", "sources", in_words=True),
         )
         items.append(
             Table(
@@ -324,7 +330,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             Column("rate_mbps", "rate", "Mbit/s", 3),
             Column("utilisation_percent", "of the link", "%", 1),
             Column("packets", "packets"),
-            Column("rate_basis", "basis"),
+            Column("rate_basis", "basis", in_words=True),
         )
         items.append(
             Table("run-rate", "Rates", columns, rates, Evidence("Mbit/s", n, _interval(runs)), _left_off(runs))
@@ -454,7 +460,7 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
         Column("app_bytes", "bytes of the application"),
         Column("tcp_bytes", "bytes of TCP"),
         Column("rival_bytes", "bytes of the rival"),
-        Column("rate_basis", "basis"),
+        Column("rate_basis", "basis", in_words=True),
     )
     n = counted(len(equal), "shared run")
     section.items.append(
@@ -471,7 +477,7 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
     columns = (
         _RUN,
         _ROLE,
-        Column("harm_metric", "harm by"),
+        Column("harm_metric", "harm by", in_words=True),
         Column("harm_ratio", "harm", "ratio", 3),
         Column("performance", "performance", "", 3),
         Column("demand", "demand", "", 3),

@@ -21,8 +21,8 @@ def scores_sections(view: View) -> list[Section]:
         Column("percentile", "percentile"),
         Column("tests", "tests"),
         Column("iqb_score", "score", "0 to 1", 3),
-        Column("binding_use_case", "binding use case"),
-        Column("binding_requirement", "binding requirement"),
+        Column("binding_use_case", "binding use case", in_words=True),
+        Column("binding_requirement", "binding requirement", in_words=True),
         Column("score_null_reason", "no score because"),
         Column("interval_null_reason", "no interval because"),
     )

@@ -10,10 +10,10 @@ from sojourn_transforms.figures import Curve, delay_cdf, over_time
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn
 from sojourn_transforms.look.sections.bins import curve_of_values, data_of
-from sojourn_transforms.look.texts import short, short_apart
+from sojourn_transforms.look.sections.runs import RUNS_DRAWN, runs_to_draw
+from sojourn_transforms.look.texts import in_words, short, short_apart
 from sojourn_transforms.look.view import View
 
-RUNS_DRAWN = 3
 ROWS_SHOWN = 24
 LINES = 5
 _DELAYS = "series_metric in ('rtt_ms', 'srtt_ms', 'one_way_delay_ms')"
@@ -35,6 +35,9 @@ def tools_sections(view: View) -> list[Section]:
         " from {int_run_series_value} group by all order by all",
         "int_run_series_value",
     )
+    configurations = {(run["study_id"], run["run_id"]): run for run in view.rows("run")}
+    runs = [configurations.get((run["study_id"], run["run_id"]), {"configuration_id": None}) | run for run in runs]
+    runs.sort(key=view.run_place)
     if not runs:
         section.absent.append("Figures of tools: none of their files belongs to a run.")
         return [section]
@@ -46,7 +49,7 @@ def tools_sections(view: View) -> list[Section]:
     for run in runs:
         run["run"] = view.run_name(run)
     section.items += _cdf(view, section, runs)
-    for number, run in enumerate(runs[:RUNS_DRAWN]):
+    for number, run in enumerate(runs_to_draw(runs)):
         section.items += _over_time(view, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
@@ -60,33 +63,14 @@ def _of(run: Mapping[str, Any]) -> str:
     return " and ".join(f"{name} = '{str(run[name]).replace(chr(39), chr(39) * 2)}'" for name in ("study_id", "run_id"))
 
 
-def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Items:
+def _cdf(view: View, section: Section, runs: Sequence[dict[str, Any]]) -> Items:
     """Return the distribution of delays: idle and loaded of each run and basis, as many as fit."""
-    rows = view.select(
-        """
-        select study_id, run_id, delay_basis, phase, list(value order by value) as delays
-        from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)
-        where value is not null and delay_null_reason is null
-        group by all order by study_id, run_id, delay_basis, phase
-        """,
-        "int_run_load_sample",
-        "run_load_delay",
-    )
+    rows = delay_rows(view)
     apart = view.rows("run_load_delay", where="delay_null_reason is not null")
     if apart:
         section.absent.append(
             f"Distribution of delay over the series of {counted(len(apart), 'run or basis', 'runs or bases')}: their"
             " hosts are at different distances, and only what load adds is common to them."
-        )
-    if not rows and not apart:
-        rows = view.select(
-            f"""
-            select study_id, run_id, measurement || '_' || series_metric || '_' || sample_basis as delay_basis,
-                'load not known' as phase, list(value order by value) as delays
-            from {{int_run_series_value}}
-            where {_DELAYS} and sample_basis != 'total' and value is not null group by all order by all
-            """,
-            "int_run_series_value",
         )
     if not rows:
         if not apart:
@@ -97,15 +81,17 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
     several = len(runs) > 1
     if several:
         basis = _basis_to_compare(rows)
-        all_rows, rows = rows, [row for row in rows if row["delay_basis"] == basis]
-        left = len(all_rows) - len(rows[:LINES])
+        to_draw = {(run["study_id"], run["run_id"]) for run in runs_to_draw(runs)}
+        chosen = [row for row in rows if row["delay_basis"] == basis and (row["study_id"], row["run_id"]) in to_draw]
+        # The runs that are drawn may have no delay of the basis that most have.
+        shown = (chosen or [row for row in rows if row["delay_basis"] == basis])[: 2 * RUNS_DRAWN]
     else:
-        left = len(rows) - len(rows[:LINES])
-    shown = rows[:LINES]
+        shown = rows[:LINES]
+    left = len(rows) - len(shown)
     named = {
         (row["study_id"], row["run_id"]) if several else row["delay_basis"]: view.run_name(row)
         if several
-        else row["delay_basis"].replace("_", " ")
+        else in_words(row["delay_basis"])
         for row in shown
     }
     labels = dict(zip(named, short_apart(list(named.values()), 24), strict=True))
@@ -117,7 +103,7 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
         )
         for row in shown
     ]
-    title = "Delay, idle and loaded" + (f": {basis.replace('_', ' ')}" if several else "")
+    title = "Delay, idle and loaded" + (f": {in_words(basis)}" if several else "")
     return [
         drawn(
             "tool-cdf",
@@ -129,6 +115,31 @@ def _cdf(view: View, section: Section, runs: Sequence[Mapping[str, Any]]) -> Ite
             note=f"{counted(left, 'further distribution')} of other runs or bases left off." if left else "",
         )
     ]
+
+
+def delay_rows(view: View) -> list[dict[str, Any]]:
+    """Return the delays of each run, basis and phase in the order of the runs; without a load all are one phase."""
+    rows = view.select(
+        """
+        select study_id, run_id, delay_basis, phase, list(value order by value) as delays
+        from {int_run_load_sample} inner join {run_load_delay} using (study_id, run_id, role, delay_basis)
+        where value is not null and delay_null_reason is null
+        group by all
+        """,
+        "int_run_load_sample",
+        "run_load_delay",
+    )
+    if not rows and not view.rows("run_load_delay"):
+        rows = view.select(
+            f"""
+            select study_id, run_id, measurement || '_' || series_metric || '_' || sample_basis as delay_basis,
+                'load not known' as phase, list(value order by value) as delays
+            from {{int_run_series_value}}
+            where {_DELAYS} and sample_basis != 'total' and value is not null group by all
+            """,
+            "int_run_series_value",
+        )
+    return sorted(rows, key=lambda row: (*view.run_place(row), row["delay_basis"], row["phase"]))
 
 
 def _basis_to_compare(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -218,33 +229,42 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
     return items
 
 
-def _rows(view: View, model: str, order: str) -> list[dict[str, Any]]:
-    return [{**row, "run": view.run_name(row)} for row in view.rows(model, order=order)]
+def _rows(view: View, model: str, basis: str) -> list[dict[str, Any]]:
+    rows = [{**row, "run": view.run_name(row)} for row in view.rows(model)]
+    return sorted(rows, key=lambda row: (*view.run_place(row), row["role"], row[basis]))
 
 
 def _tables(view: View, section: Section) -> Items:
     items: Items = []
-    delays = _rows(view, "run_load_delay", "study_id, run_id, role, delay_basis")
-    run, role = Column("run", "run"), Column("role", "role")
+    delays = _rows(view, "run_load_delay", "delay_basis")
+    run, role = Column("run", "run"), Column("role", "role", in_words=True)
     if delays:
         columns: tuple[Column, ...] = (
             run,
             role,
-            Column("delay_basis", "basis"),
-            Column("series", "series"),
-            Column("idle_samples", "idle samples"),
-            Column("idle_median_ms", "idle median", "ms", 2),
-            Column("loaded_samples", "loaded samples"),
-            Column("loaded_unanswered_samples", "not answered"),
-            Column("loaded_median_ms", "loaded median", "ms", 2),
+            Column("delay_basis", "basis", in_words=True),
+            Column("idle_median_ms", "idle median", "ms", 2, below=("idle_n",)),
+            Column("loaded_median_ms", "loaded median", "ms", 2, below=("loaded_n",)),
             Column("loaded_p95_ms", "loaded 95 %", "ms", 2),
             Column("loaded_p99_ms", "loaded 99 %", "ms", 2),
             Column("median_increase_ms", "median increase", "ms", 2),
         )
-        items.append(_table("tool-delay", "Delay before and under load", columns, delays, "ms"))
+        more = (
+            Column("series", "series"),
+            Column("idle_samples", "idle samples"),
+            Column("loaded_samples", "loaded samples"),
+            Column("loaded_unanswered_samples", "not answered"),
+        )
+        for row in delays:
+            unanswered = row["loaded_unanswered_samples"]
+            row["idle_n"] = f"n = {row['idle_samples']:,}"
+            row["loaded_n"] = f"n = {row['loaded_samples']:,}" + (
+                f", {unanswered:,} not answered" if unanswered else ""
+            )
+        items.append(_table("tool-delay", "Delay before and under load", columns, delays, "ms", more))
     else:
         section.absent.append("Delay before and under load: no run has a delay and a bulk flow whose time is known.")
-    rates = _rows(view, "run_load_rate", "study_id, run_id, role, rate_basis")
+    rates = _rows(view, "run_load_rate", "rate_basis")
     for row in rates:
         for name in ("rate", "flow_min_rate", "flow_max_rate"):
             row[f"{name}_mbps"] = None if row[f"{name}_bps"] is None else row[f"{name}_bps"] / 1e6
@@ -252,7 +272,7 @@ def _tables(view: View, section: Section) -> Items:
         columns = (
             run,
             role,
-            Column("rate_basis", "basis"),
+            Column("rate_basis", "basis", in_words=True),
             Column("flows", "flows"),
             Column("rate_mbps", "sum of flows", "Mbit/s", 3),
             Column("flow_min_rate_mbps", "slowest flow", "Mbit/s", 3),
@@ -260,11 +280,11 @@ def _tables(view: View, section: Section) -> Items:
             Column("jain_index", "Jain's index", "1/n to 1", 3),
         )
         items.append(_table("tool-rate", "Rates of flows", columns, rates, "Mbit/s"))
-    outcomes = _rows(view, "run_outcome", "study_id, run_id, role, delay_basis")
+    outcomes = _rows(view, "run_outcome", "delay_basis")
     if outcomes:
         columns = (
             run,
-            Column("delay_basis", "basis"),
+            Column("delay_basis", "basis", in_words=True),
             Column("added_delay_ms", "added delay", "ms", 2),
             Column("bufferbloat_grade", "grade"),
             Column("responsiveness_rpm", "responsiveness", "1/min", 0),
@@ -275,7 +295,14 @@ def _tables(view: View, section: Section) -> Items:
     return items
 
 
-def _table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], unit: str) -> Table:
+def _table(
+    key: str,
+    title: str,
+    columns: Sequence[Column],
+    rows: Sequence[Mapping[str, Any]],
+    unit: str,
+    more: Sequence[Column] = (),
+) -> Table:
     left = f"{ROWS_SHOWN} of {len(rows):,} rows; --parquet writes all" if len(rows) > ROWS_SHOWN else ""
     return Table(
         key,
@@ -284,4 +311,5 @@ def _table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Mappi
         rows[:ROWS_SHOWN],
         Evidence(unit, counted(len(rows), "row") + ", each of one run", "none: each row is one run"),
         left,
+        more=more,
     )

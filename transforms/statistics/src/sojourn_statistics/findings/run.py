@@ -9,13 +9,13 @@ from sojourn_statistics.findings.finding import RUN_SETTING, Finding, FindingNum
 from sojourn_statistics.findings.wording import (
     conditions,
     congestion_control,
-    delay_kind,
     link,
     listed,
     milliseconds,
     order_and_ecn,
     rounded,
     synthetic_note,
+    words_of,
 )
 
 _SETTING = (*(column.name for column in RUN_SETTING), "run_id")
@@ -138,7 +138,7 @@ def _added(loads: list[Row]) -> list[FindingNumber]:
     role = next((each for each in _ADDED_OF if any(row["role"] == each for row in loads)), None)
     return [
         FindingNumber(
-            delay_kind(row["delay_basis"]), _ADDED, row["role"], row["median_increase_ms"], None, None, "ms",
+            words_of(row["delay_basis"]), _ADDED, row["role"], row["median_increase_ms"], None, None, "ms",
             row["increase_series"], "series",
         )
         for row in sorted(loads, key=lambda row: row["delay_basis"])
@@ -202,8 +202,9 @@ def _over_runs(queue: str, numbers: list[FindingNumber]) -> str:
     first, values = numbers[0], [number.value for number in numbers]
     notes = [first.subject] if first.metric == _ADDED and first.subject else []
     if len(values) > 1:
-        least, most = max(min(values), 0), max(*values, 0)
-        notes.append(f"median of {len(values):,} runs; range {rounded(least)} to {milliseconds(most)}")
+        least, most = rounded(max(min(values), 0)), milliseconds(max(*values, 0))
+        spread = "all alike" if most == f"{least} ms" else f"range {least} to {most}"
+        notes.append(f"median of {len(values):,} runs; {spread}")
     value = _amount(first.metric, median(values)) + (f" ({'; '.join(notes)})" if notes else "")
     text = _STATED[first.metric].format(whose=_WHOSE.get(first.role, ""), value=value)
     return f"With {queue}, {text}." if queue else f"{_capital(text)}."

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sojourn_statistics.findings.finding import Finding, FindingNumber, Row
-from sojourn_statistics.findings.wording import counted, delay_kind, milliseconds, rounded, synthetic_note
+from sojourn_statistics.findings.wording import counted, milliseconds, rounded, synthetic_note, words_of
 
 _SETTING = ("study_id", "synthetic", "delay_basis")
 
@@ -29,7 +29,7 @@ def _finding(setting: dict[str, Any], rows: list[Row]) -> Finding:
     runs = len({row["run_id"] for row in rows})
     is_idle_known = any(row["idle_median_ms"] is not None for row in rows)
     context = (
-        f"{setting['study_id']} · {delay_kind(setting['delay_basis'])}{synthetic_note(setting)}. As the tool measures "
+        f"{setting['study_id']} · {words_of(setting['delay_basis'])}{synthetic_note(setting)}. As the tool measures "
         "its own packets, the path without a queue included: not the wait of another application."
     )
     if not is_idle_known:

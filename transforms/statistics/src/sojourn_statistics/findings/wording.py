@@ -118,11 +118,14 @@ def order_and_ecn(row: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def delay_kind(delay_basis: str) -> str:
-    """Return what the delay of a tool is: ``iperf3_srtt_ms_polls`` is iperf3 smoothed RTT polls."""
+def words_of(identifier: str) -> str:
+    """Return an identifier, such as what the delay of a tool is, as words.
+
+    ``iperf3_srtt_ms_polls`` is iperf3 smoothed RTT polls.
+    """
     for key, words in _KINDS:
-        delay_basis = delay_basis.replace(key, words)
-    return delay_basis
+        identifier = identifier.replace(key, words)
+    return identifier
 
 
 def synthetic_note(row: Mapping[str, Any]) -> str:
