@@ -71,6 +71,23 @@ def open_json_lines(source: Source, reading: Reading) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, io.BufferedReader(UnfoldedLines(handle), 2**18)) if is_folded else handle
 
 
+def lines_of_json(source: Source, reading: Reading, longest_bytes: int) -> Iterator[bytes]:
+    """Yield the lines of a text of JSON values that are not blank; a longer line comes in parts.
+
+    Damage to the compressed stream ends them and is the reading's fault: the lines before it stand.
+    """
+    offset = 0
+    try:
+        with open_json_lines(source, reading) as handle:
+            while line := handle.readline(longest_bytes):
+                if line.strip():
+                    yield line
+                offset += len(line)
+    except InputError as error:
+        error.offset = offset
+        reading.fault = error
+
+
 def is_plain_json_lines(source: Source) -> bool:
     """Return whether a file holds a JSON value in each line as it is, from its first byte, in UTF-8."""
     start = source.json

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sojourn_ingest.formats.content import json_document
-from sojourn_ingest.formats.content.plain_text import head_lines, open_json_lines
+from sojourn_ingest.formats.content.plain_text import head_lines, lines_of_json
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import Score, facts_of
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
@@ -124,25 +124,14 @@ class LinesOfLoads(Format):
         """Yield one load time per line."""
 
         def scores() -> Iterator[Score]:
-            number = 0
-            offset = 0
-            try:
-                with open_json_lines(source, reading) as handle:
-                    while line := handle.readline(LONGEST_LINE):
-                        if line.strip():
-                            try:
-                                time = self.time_of_line(line)
-                            except ValueError as error:
-                                reading.refuse(f"load: {error}")
-                            else:
-                                reading.records_read += 1
-                                yield Score(METRIC, f"load/{number}", None, time)
-                            number += 1
-                        offset += len(line)
-            except InputError as error:
-                # Damage to the compressed stream: the loads before it stand.
-                error.offset = offset
-                reading.fault = error
+            for number, line in enumerate(lines_of_json(source, reading, LONGEST_LINE)):
+                try:
+                    time = self.time_of_line(line)
+                except ValueError as error:
+                    reading.refuse(f"load: {error}")
+                else:
+                    reading.records_read += 1
+                    yield Score(METRIC, f"load/{number}", None, time)
 
         return loads_of_run(scores(), source, context)
 

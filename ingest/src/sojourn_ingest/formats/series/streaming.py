@@ -12,8 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sojourn_ingest.formats.content.plain_text import open_json_lines
-from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.formats.content.plain_text import lines_of_json
+from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import LAST_EPOCH_S, Sample, SeriesKind, SeriesRows, number
 from sojourn_ingest.formats.series.setting import setting_of
@@ -54,20 +54,11 @@ class StreamedSegments(Format):
         A line that is not one, or whose times or counts go back, is refused and counted.
         """
         series = _Series(reading)
-        offset = 0
-        try:
-            with open_json_lines(source, reading) as handle:
-                while line := handle.readline(LONGEST_LINE):
-                    if line.strip():
-                        try:
-                            yield from series.take(_parsed(line))
-                        except ValueError as error:
-                            reading.refuse(f"line: {error}")
-                    offset += len(line)
-        except InputError as error:
-            # Damage to the compressed stream: the segments before it stand.
-            error.offset = offset
-            reading.fault = error
+        for line in lines_of_json(source, reading, LONGEST_LINE):
+            try:
+                yield from series.take(_parsed(line))
+            except ValueError as error:
+                reading.refuse(f"line: {error}")
         yield from series.rows.finish()
         run = ToolRun(
             "streaming", "streaming", setting_of("", source.plain_name), "downlink", FLOW, start_ns=series.start_ns
