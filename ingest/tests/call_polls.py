@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.lake import Lake
-from sojourn_ingest.session import IngestSession, files_below
+from ingested_files import Row, ingested_as
 
 DUMPS = "data/public/jitsi__rtcstats-server/src/test/dumps"
 START_MS = 1_700_000_000_000
 
-Row = dict[str, Any]
-
-
-def ingested(folder: Path, content: bytes, name: str = "f") -> tuple[list[Row], Row]:
-    """Return the streams of one file, and its outcome."""
-    (folder / "in").mkdir(exist_ok=True)
-    path = folder / "in" / name
-    path.write_bytes(content)
-    lake = Lake(folder / "lake")
-    with lake.writing():
-        IngestSession(lake, Pseudonymiser(b"key")).run(files_below([path]), lambda _: None)
-    rows = [row for file in lake.files("call_poll") for row in pq.read_table(file).to_pylist()]
-    (outcome,) = [row for file in lake.files("ingest_outcome") for row in pq.read_table(file).to_pylist()]
-    return rows, outcome
+ingested = partial(ingested_as, "call_poll")
 
 
 def inbound(ssrc: int, **values: Any) -> Row:

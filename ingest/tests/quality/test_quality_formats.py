@@ -5,32 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from ingested_files import ingested_as, rows_of
 from quality_files import CSV, HAR, JSON, LIGHTHOUSE, PAGE_LOADS, PSNR, SSIM, XML
 
-from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.quality.wget_log import wall_clock_ms
 from sojourn_ingest.lake import Lake
-from sojourn_ingest.session import IngestSession, files_below
 
 RECORDED = Path(__file__).parent.parent / "golden/page_loads"
 
 
-def ingested(folder: Path, content: bytes, name: str = "f") -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the scores of one file, and its outcome."""
-    (folder / "in").mkdir(exist_ok=True)
-    path = folder / "in" / name
-    path.write_bytes(content)
-    lake = Lake(folder / "lake")
-    with lake.writing():
-        IngestSession(lake, Pseudonymiser(b"key")).run(files_below([path]), lambda _: None)
-    scores = [row for file in lake.files("tool_score") for row in pq.read_table(file).to_pylist()]
-    (outcome,) = [row for file in lake.files("ingest_outcome") for row in pq.read_table(file).to_pylist()]
-    return scores, outcome
+ingested = partial(ingested_as, "tool_score")
 
 
 def values(scores: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -127,12 +116,12 @@ def test_page_loads_alone_are_a_run_of_their_folder_and_beside_a_manifest_they_a
 ) -> None:
     scores, _ = ingested(tmp_path, content.encode(), name)
     lake = Lake(tmp_path / "lake")
-    (run,) = [row for file in lake.files("run") for row in pq.read_table(file).to_pylist()]
+    (run,) = rows_of(lake, "run")
     assert (run["study_id"], run["workload"], run["application"], run["start_order"]) == (
         "in", "page_load", "web", "solo",
     )  # fmt: skip
     assert run["aqm"] == ("codel" if name.startswith("codel") else "unknown")
-    (bound,) = [row for file in lake.files("run_source") for row in pq.read_table(file).to_pylist()]
+    (bound,) = rows_of(lake, "run_source")
     assert (bound["run_id"], bound["measurement"]) == (run["run_id"], "page_loads")
     assert {row["source_hash"] for row in scores} == {bound["measurement_hash"]}
     other = tmp_path / "other"
