@@ -6,19 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from decoded_inputs import NETWORK_PERCENTILES
 
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.formats.quality.network_percentiles import NetworkPercentiles
-
-DOCUMENT = {
-    "sample_counts": {"downloads": 482, "uploads": 359},
-    "metrics": {
-        "download_throughput_mbps": {"p50": 4.7, "p95": 77.9},
-        "upload_throughput_mbps": {"p50": 2.2, "p95": 32.6},
-        "latency_ms": {"p50": 48.9, "p95": 20.3},
-        "packet_loss": {"p50": 0.011, "p95": 0},
-    },
-}  # fmt: skip
 
 
 def read(folder: Path, content: bytes) -> tuple[list[dict[str, object]], Reading]:
@@ -34,7 +25,7 @@ def read(folder: Path, content: bytes) -> tuple[list[dict[str, object]], Reading
 
 
 def test_each_quantity_has_its_percentiles_and_tests(tmp_path: Path) -> None:
-    rows, reading = read(tmp_path, json.dumps(DOCUMENT).encode())
+    rows, reading = read(tmp_path, json.dumps(NETWORK_PERCENTILES).encode())
     assert reading.records_read == len(rows) == 8
     assert rows[1] == {
         "network_metric": "download_throughput_mbps", "percentile": 95.0, "metric_value": 77.9, "tests": 482
@@ -59,7 +50,7 @@ def test_values_off_their_scale_are_refused_and_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (json.dumps(DOCUMENT).encode()[:-30], "corrupt_record"),
+        (json.dumps(NETWORK_PERCENTILES).encode()[:-30], "corrupt_record"),
         (b'{"sample_counts": {}, "metrics": {"latency_ms": {}}}', "no_measurement"),
     ],
 )
