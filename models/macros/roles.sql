@@ -11,10 +11,7 @@
 {#- Rows of each role, and again of all of them as the role `all`. role: SQL of a row's role. columns: what else is kept. -#}
 {% macro roles_and_all(rows, columns, role='role') -%}
     {%- for role_of_row in [role, "'all' as role"] %}
-    {%- if not loop.first %}
-
-    union all
-    {% endif %}
+    {{ 'union all' if not loop.first }}
     select
         study_id,
         run_id,

@@ -57,10 +57,7 @@ counted as (
     {%- for kind, counts, fingerprint in (
         ('day', 'of_days', 'part_fingerprint'), ('month', 'of_months', 'month_part_fingerprint'), ('all', 'of_all', 'whole_part_fingerprint')
     ) %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             '{{ kind }}' as period_kind,
             {{ fingerprint }} as period_fingerprint,

@@ -107,10 +107,7 @@ tool_ruled as (
 
 together as (
     {%- for relation in ['ruled', 'tool_ruled'] %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             study_id,
             run_id,

@@ -30,10 +30,7 @@ queues as (
 
 final as (
     {%- for source, scope, totals, least, most in values %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             directions.study_id,
             directions.run_id,

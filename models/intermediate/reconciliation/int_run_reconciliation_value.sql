@@ -42,10 +42,7 @@ delay_means as (
 
 final as (
     {%- for quantity, source, scope, totals, least, most in values %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             study_id,
             run_id,

@@ -60,10 +60,7 @@ named as (
         ('near_connection_share_below_100_ms_ratio', 'near_connections_below_100_ms', 'near_connections', 'near_hosts', 'connection'),
         ('near_connection_share_below_1000_ms_ratio', 'near_connections_below_1000_ms', 'near_connections', 'near_hosts', 'connection'),
     ] %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             study_id,
             synthetic,

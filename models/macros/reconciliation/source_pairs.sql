@@ -7,10 +7,7 @@
 -#}
 {% macro source_pairs(pairs_of_sources, gaps, key) -%}
     {%- for first_source, second_source, scope, pair_gaps in pairs_of_sources %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             {{ key | join(',\n            ') }},
             '{{ first_source }}+{{ second_source }}' as sources,

@@ -15,10 +15,7 @@ thresholds as (
 
 by_threshold as (
     {%- for number in (1, 2, 3) %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             {{ period | join(',\n        ') }},
             access_technology,

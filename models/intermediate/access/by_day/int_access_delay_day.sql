@@ -103,10 +103,7 @@ host_periods as (
 
 in_groups as (
     {%- for kind, (name, unit) in groups_of_lines().items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             access_part_fingerprint,
             hour_of_day,
@@ -192,10 +189,7 @@ served_lines as (
 
 binned as (
     {%- for metric, column in {'rtt': 'mean_rtt_us', 'rtt_increase': 'mean_increase_us', 'rtt_floor': 'mean_floor_us'}.items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             {{ group | join(',\n            ') }},
             '{{ metric }}' as metric,
@@ -222,10 +216,7 @@ cumulated as (
 
 percentiles as (
     {%- for percentile in percentiles %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select {{ percentile }} as percentile
     {%- endfor %}
 ),

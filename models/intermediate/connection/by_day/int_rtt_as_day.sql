@@ -6,10 +6,7 @@ with
 
 final as (
     {%- for statistic, column in columns.items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             part_fingerprint,
             asn,

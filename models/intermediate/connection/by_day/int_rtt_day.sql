@@ -10,10 +10,7 @@ with
 
 binned as (
     {%- for statistic, column in columns.items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             part_fingerprint,
             '{{ statistic }}' as rtt_statistic,
@@ -33,10 +30,7 @@ binned as (
 
 statistics as (
     {%- for statistic in columns %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select '{{ statistic }}' as rtt_statistic
     {%- endfor %}
 ),
