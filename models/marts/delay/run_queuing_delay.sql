@@ -20,15 +20,8 @@ run_roles as (
     select * from {{ ref('int_run_role') }}
 ),
 
-usable_logs as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement = 'queue_log'
-),
-
 queue_logs as (
-    select * from {{ ref('stg_lake__queue_log') }}
+    select * from {{ ref('int_run_queue_log') }}
 ),
 
 study_measurements as (
@@ -115,16 +108,6 @@ shares_of_steps as (
         role_and_all_packets.role
 ),
 
-lost as (
-    select
-        usable_logs.study_id,
-        usable_logs.run_id,
-        queue_logs.lost_events
-    from usable_logs
-    inner join queue_logs
-        on usable_logs.measurement_hash = queue_logs.source_hash
-),
-
 study_means as (
     select
         study_measurements.study_id,
@@ -166,7 +149,7 @@ final as (
         delays.role,
         delays.delay_basis,
         delays.packets,
-        lost.lost_events,
+        queue_logs.lost_events,
         delays.mean_ms,
         delays.median_ms,
         delays.p95_ms,
@@ -188,10 +171,10 @@ final as (
             delays.study_id = shares_of_steps.study_id
             and delays.run_id = shares_of_steps.run_id
             and delays.role = shares_of_steps.role
-    left join lost
+    left join queue_logs
         on
-            delays.study_id = lost.study_id
-            and delays.run_id = lost.run_id
+            delays.study_id = queue_logs.study_id
+            and delays.run_id = queue_logs.run_id
             and delays.delay_basis = 'queue_sojourn'
     left join reconciliations
         on

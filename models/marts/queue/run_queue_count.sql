@@ -12,15 +12,8 @@ packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
 
-usable_logs as (
-    select * from {{ ref('int_run_source_usable') }}
-    where
-        is_usable
-        and measurement = 'queue_log'
-),
-
 queue_logs as (
-    select * from {{ ref('stg_lake__queue_log') }}
+    select * from {{ ref('int_run_queue_log') }}
 ),
 
 role_counts as (
@@ -48,21 +41,19 @@ role_counts as (
 
 run_counts as (
     select
-        usable_logs.study_id,
-        usable_logs.run_id,
+        queue_logs.study_id,
+        queue_logs.run_id,
         'all' as role,
         {%- for column in counts %}
             cast(coalesce(sum(role_counts.{{ column }}), 0) as bigint) as {{ column }},
         {%- endfor %}
         max(queue_logs.lost_events) as lost_events
-    from usable_logs
-    inner join queue_logs
-        on usable_logs.measurement_hash = queue_logs.source_hash
+    from queue_logs
     left join role_counts
         on
-            usable_logs.study_id = role_counts.study_id
-            and usable_logs.run_id = role_counts.run_id
-    group by usable_logs.study_id, usable_logs.run_id
+            queue_logs.study_id = role_counts.study_id
+            and queue_logs.run_id = role_counts.run_id
+    group by queue_logs.study_id, queue_logs.run_id
 ),
 
 all_counts as (
