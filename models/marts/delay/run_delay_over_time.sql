@@ -66,10 +66,6 @@ final as (
         on
             roles.study_id = seconds.study_id
             and roles.run_id = seconds.run_id
-    inner join runs
-        on
-            roles.study_id = runs.study_id
-            and roles.run_id = runs.run_id
     left join counted
         on
             roles.study_id = counted.study_id

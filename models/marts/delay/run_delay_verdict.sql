@@ -60,10 +60,6 @@ final as (
         delay_classes.mapping_version as delay_class_mapping_version,
         reconciliations.reconciliation_verdict
     from delays
-    inner join runs
-        on
-            delays.study_id = runs.study_id
-            and delays.run_id = runs.run_id
     inner join maximum_delays
         on
             delays.study_id = maximum_delays.study_id

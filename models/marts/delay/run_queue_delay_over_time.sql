@@ -80,10 +80,6 @@ final as (
         on
             queues.study_id = queue_logs.study_id
             and queues.run_id = queue_logs.run_id
-    inner join runs
-        on
-            queues.study_id = runs.study_id
-            and queues.run_id = runs.run_id
     inner join seconds
         on
             queues.study_id = seconds.study_id

@@ -125,10 +125,6 @@ final as (
             when judged.loss_score is null then 'no loss of the application at the bottleneck'
         end as qoo_null_reason
     from judged
-    inner join runs
-        on
-            judged.study_id = runs.study_id
-            and judged.run_id = runs.run_id
     inner join configurations
         on
             judged.study_id = configurations.study_id

@@ -117,10 +117,6 @@ final as (
         delayed.loaded_rtt_basis,
         {{ round_trip_columns('delayed', 'delayed.dominating_ratio') }}
     from delayed
-    inner join runs
-        on
-            delayed.study_id = runs.study_id
-            and delayed.run_id = runs.run_id
 )
 
 select * from final

@@ -129,10 +129,6 @@ final as (
         class_ranges.quality_class,
         judged.score_null_reason
     from judged
-    inner join runs
-        on
-            judged.study_id = runs.study_id
-            and judged.run_id = runs.run_id
     inner join models
         on judged.qoe_model_id = models.qoe_model_id
     left join class_ranges

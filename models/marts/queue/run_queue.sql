@@ -79,10 +79,6 @@ final as (
         measured.p99_ms,
         measured.max_ms
     from queues
-    inner join runs
-        on
-            queues.study_id = runs.study_id
-            and queues.run_id = runs.run_id
     left join measured
         on
             queues.study_id = measured.study_id

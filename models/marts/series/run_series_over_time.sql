@@ -84,10 +84,6 @@ final as (
         summarised.value_min,
         summarised.value_max
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
 )
 
 select * from final

@@ -95,10 +95,6 @@ final as (
         summarised.stalled_ms / nullif(summarised.intervals_ms, 0) as stalled_ratio,
         startups.startup_ms
     from summarised
-    inner join runs
-        on
-            summarised.study_id = runs.study_id
-            and summarised.run_id = runs.run_id
     left join startups
         on
             summarised.study_id = startups.study_id

@@ -62,10 +62,6 @@ final as (
         counted.mean_flows,
         counted.mean_tcp_flows
     from counted
-    inner join runs
-        on
-            counted.study_id = runs.study_id
-            and counted.run_id = runs.run_id
 )
 
 select * from final

@@ -192,10 +192,6 @@ final as (
         binned.lost_events,
         reconciliations.reconciliation_verdict
     from binned
-    inner join runs
-        on
-            binned.study_id = runs.study_id
-            and binned.run_id = runs.run_id
     left join reconciliations
         on
             binned.study_id = reconciliations.study_id
