@@ -15,11 +15,6 @@ placed as (
     from polls
 ),
 
-of_times as (
-    select * from placed
-    where place = 1
-),
-
 changed as (
     select
         source_hash,
@@ -57,7 +52,8 @@ changed as (
         {{ since_last_poll('received_samples') }} as received_samples,
         {{ since_last_poll('bandwidth_limited_ms') }} as bandwidth_limited_ms,
         {{ since_last_poll('cpu_limited_ms') }} as cpu_limited_ms
-    from of_times
+    from placed
+    where place = 1
 ),
 
 final as (

@@ -45,7 +45,8 @@ ruled_flows as (
         case when flows.rev_bytes > flows.fwd_bytes then flows.initiator_host_key else flows.responder_host_key end
             as destination_host_key,
         case when flows.rev_bytes > flows.fwd_bytes then flows.initiator_port else flows.responder_port end
-            as destination_port
+            as destination_port,
+        true as is_ruled
     from run_flows
     inner join chosen_captures
         on
@@ -82,26 +83,12 @@ taken_flows as (
 
     union all
 
-    select
-        study_id,
-        run_id,
-        flow_number,
-        role,
-        protocol,
-        source_host_key,
-        source_port,
-        destination_host_key,
-        destination_port,
-        true as is_ruled
-    from ruled_flows
+    select * from ruled_flows
 ),
 
 both_orientations as (
     {%- for sender, receiver in [('source', 'destination'), ('destination', 'source')] %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             study_id,
             run_id,

@@ -17,11 +17,7 @@ figures as (
         count(distinct ssrc) as streams,
         {{ call_figures() }}
     from intervals
-    group by
-        source_hash,
-        peer_connection,
-        direction,
-        coalesce(media_kind, 'unknown')
+    group by source_hash, peer_connection, direction, coalesce(media_kind, 'unknown')
 ),
 
 final as (

@@ -1,3 +1,4 @@
+{%- set key = ['source_hash', 'peer_connection', 'ssrc', 'direction', 'stream_number', 'second'] -%}
 with
 
 intervals as (
@@ -23,23 +24,12 @@ in_seconds as (
 
 figures as (
     select
-        source_hash,
-        peer_connection,
-        ssrc,
-        direction,
-        stream_number,
-        second,
+        {{ key | join(', ') }},
         max(media_kind) as media_kind,
         max(case when clock = 'utc' then end_ns end) as last_poll_ns,
         {{ call_figures() }}
     from in_seconds
-    group by
-        source_hash,
-        peer_connection,
-        ssrc,
-        direction,
-        stream_number,
-        second
+    group by {{ key | join(', ') }}
 ),
 
 final as (

@@ -1,3 +1,4 @@
+{%- set key = ['source_hash', 'peer_connection', 'ssrc', 'direction', 'stream_number'] -%}
 with
 
 intervals as (
@@ -10,22 +11,13 @@ calls as (
 
 figures as (
     select
-        source_hash,
-        peer_connection,
-        ssrc,
-        direction,
-        stream_number,
+        {{ key | join(', ') }},
         max(media_kind) as media_kind,
         max(stats_format) as stats_format,
         min(case when clock = 'utc' then start_ns end) as first_poll_ns,
         {{ call_figures() }}
     from intervals
-    group by
-        source_hash,
-        peer_connection,
-        ssrc,
-        direction,
-        stream_number
+    group by {{ key | join(', ') }}
 ),
 
 final as (
