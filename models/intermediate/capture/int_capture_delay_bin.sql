@@ -1,9 +1,3 @@
-{#- The handshake passes both legs, so its RTT is of the whole path. -#}
-{%- set delays = {
-    'queuing_delay': ('leg', 'queuing_delay_us'),
-    'smoothed_rtt': ('leg', 'cast(floor(rtt_avg_us) as bigint)'),
-    'handshake_rtt': ("'both'", 'handshake_rtt_us')
-} -%}
 with
 
 connections as (
@@ -23,24 +17,8 @@ started as (
     inner join totals on connections.source_hash = totals.source_hash
 ),
 
-binned as (
-    {%- for kind, (leg, value) in delays.items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
-        select
-            dataset,
-            source_hash,
-            service,
-            {{ leg }} as leg,
-            '{{ kind }}' as delay_kind,
-            start_date,
-            second,
-            {{ log_linear_bin(value) }} as bin_index
-        from started
-        where {{ value }} is not null
-    {%- endfor %}
+delays as (
+    {{ delays_by_kind('started', ['dataset', 'source_hash', 'service', 'start_date', 'second']) }}
 ),
 
 final as (
@@ -52,9 +30,9 @@ final as (
         delay_kind,
         start_date,
         second,
-        bin_index,
+        {{ log_linear_bin('delay_us') }} as bin_index,
         count(*) as connections
-    from binned
+    from delays
     group by dataset, source_hash, service, leg, delay_kind, start_date, second, bin_index
 )
 

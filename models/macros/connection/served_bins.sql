@@ -18,17 +18,7 @@ binned as (
     group by {{ cell | join(', ') }}, bin_index
 ),
 
-{{ doubtful_cells('binned', kept, levels) }},
-
-hosts as (
-    select
-        {{ cell | join(',\n        ') }},
-        client_host_hash as host_hash
-    from connections_of_hosts
-    where outcome = 'counted'
-),
-
-{{ cell_details('hosts', kept, levels) }},
+{{ cell_details_of_connections('binned', kept, levels) }},
 
 {{ served_cells('binned', kept, levels, withheld=withheld) }}
 {%- endmacro %}
@@ -71,12 +61,16 @@ rolled_up as (
 {%- endmacro %}
 
 {#-
-    CTE `bins`: bins of parts as a mart has them, with the period and data set of the part, the names of classes, and the edges of each bin.
+    A mart of bins: those of parts, with the period and data set of the part, the names of classes, and the edges of each bin.
 
-    cells: a relation of bins. fingerprint: its column of parts. dimensions: its other columns as the mart has them.
+    cells: a relation of bins. period: `start_date` or `start_month`, the period that tells the bins apart. dimensions: the other columns of
+    cells as the mart has them. is_upper_bound: whether the mart says that its delays are upper bounds.
 -#}
-{% macro bins_of_parts(cells, fingerprint, dimensions) -%}
+{% macro histogram_of_parts(cells, period, dimensions, is_upper_bound=false) -%}
 {%- set numbers = {'proximity_class': 'proximity', 'transfer_size_class': 'transfer_size'} -%}
+{%- set fingerprint = 'part_fingerprint' if period == 'start_date' else 'month_part_fingerprint' -%}
+with
+
 cells as (
     select * from {{ cells }}
 ),
@@ -84,9 +78,7 @@ cells as (
 parts as (
     select distinct
         {{ fingerprint }},
-        {%- if fingerprint == 'part_fingerprint' %}
-        start_date,
-        {%- endif %}
+        {{ 'start_date,' if period == 'start_date' }}
         start_month,
         dataset,
         synthetic,
@@ -99,12 +91,9 @@ class_names as (
     select * from {{ ref('int_connection_class_name') }}
 ),
 
-bins as (
+final as (
     select
-        {%- if fingerprint == 'part_fingerprint' %}
-        parts.start_date,
-        {%- endif %}
-        parts.start_month,
+        parts.{{ period }},
         parts.dataset,
         parts.synthetic,
         parts.rtt_basis,
@@ -113,9 +102,11 @@ bins as (
         {{ numbers[column] ~ '_names.class_name as ' ~ column if column in numbers else 'cells.' ~ column }},
         {%- endfor %}
         cast(cells.bin_index as bigint) as bin_index,
+        {{ 'parts.start_month,' if period == 'start_date' }}
         {{ bin_lower_us('cells.bin_index') }} as bin_lower_us,
         {{ bin_upper_us('cells.bin_index') }} as bin_upper_us,
         cells.connections
+        {{ ', true as is_upper_bound' if is_upper_bound }}
     from cells
     inner join parts on cells.{{ fingerprint }} = parts.{{ fingerprint }}
     {%- for column in dimensions if column in numbers %}
@@ -126,19 +117,6 @@ bins as (
     {%- endfor %}
     where cells.bin_index is not null
 )
-{%- endmacro %}
 
-{#-
-    Columns of `bins` as every mart of them has them.
-
-    period: `start_date` or `start_month`, the period that tells the bins apart. dimensions: as for `bins_of_parts`.
--#}
-{% macro columns_of_bins(period, dimensions) -%}
-{%- set month_of_day = ['start_month'] if period == 'start_date' else [] -%}
-{{
-    (
-        [period, 'dataset', 'synthetic', 'rtt_basis', 'sample_basis'] + dimensions
-        + ['bin_index'] + month_of_day + ['bin_lower_us', 'bin_upper_us', 'connections']
-    ) | join(',\n        ')
-}}
+select * from final
 {%- endmacro %}

@@ -46,6 +46,21 @@ doubtful_cells as (
 {%- endif -%}
 {%- endmacro %}
 
+{#- CTEs that end in `details`, of the hosts of counted connections: those of `doubtful_cells` and `cell_details`, from connections_of_hosts. -#}
+{% macro cell_details_of_connections(counted, kept, levels) -%}
+{{ doubtful_cells(counted, kept, levels) }},
+
+hosts as (
+    select
+        {{ (kept + (levels | sum(start=[]))) | join(',\n        ') }},
+        client_host_hash as host_hash
+    from connections_of_hosts
+    where outcome = 'counted'
+),
+
+{{ cell_details('hosts', kept, levels) }}
+{%- endmacro %}
+
 {#- CTE `observed`: the hosts of some cells, each once. cells: a CTE with the columns of `cell`. -#}
 {% macro observed_hosts(hosts, cells, cell) -%}
 observed as (
@@ -56,10 +71,7 @@ observed as (
         hosts_of_cells.host_hash
     from {{ hosts }} as hosts_of_cells
     inner join {{ cells }}
-        on
-        {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}hosts_of_cells.{{ column }} = {{ cells }}.{{ column }}
-        {%- endfor %}
+        on {{ same_columns('hosts_of_cells', cells, cell) }}
 )
 {%- endmacro %}
 
@@ -86,9 +98,7 @@ rest_1 as (
     inner join level_0
         on
             level_0.hosts < {{ minimum_hosts() }}
-            {%- for column in cell %}
-            and observed.{{ column }} = level_0.{{ column }}
-            {%- endfor %}
+            and {{ same_columns('observed', 'level_0', cell) }}
 ),
 {% for level in range(1, levels | length + 1) %}
 {%- set left = kept + (levels[level:] | sum(start=[])) %}
@@ -229,10 +239,7 @@ served as (
         binned.connections
     from {{ binned }} as binned
     left join details
-        on
-        {%- for column in cell %}
-            {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-        {%- endfor %}
+        on {{ same_columns('binned', 'details', cell) }}
     where coalesce(details.detail_level, 0) = 0
 
     union all
@@ -264,10 +271,7 @@ served as (
             binned.connections
         from {{ binned }} as binned
         {{ 'left' if on_spark else 'inner' }} join details
-            on
-                {%- for column in cell %}
-                {% if not loop.first %}and {% endif %}binned.{{ column }} = details.{{ column }}
-                {%- endfor %}
+            on {{ same_columns('binned', 'details', cell) }}
         {%- if not on_spark %}
         where details.detail_level >= 1
         {%- endif %}

@@ -1,9 +1,3 @@
-{#- The handshake passes both legs, so its RTT is of the whole path. -#}
-{%- set delays = {
-    'queuing_delay': ('leg', 'queuing_delay_us'),
-    'smoothed_rtt': ('leg', 'rtt_avg_us'),
-    'handshake_rtt': ("'both'", 'handshake_rtt_us')
-} -%}
 -- Captures of runs are few enough for exact quantiles. Those of other data sets are all of one point.
 with
 
@@ -26,23 +20,23 @@ thresholds as (
     where threshold_id = 'percentile-of-connections'
 ),
 
-delays as (
-    {%- for kind, (leg, value) in delays.items() %}
-        {%- if not loop.first %}
+recorded as (
+    select
+        connections.*,
+        recordings.capture_point
+    from connections
+    inner join recordings on connections.source_hash = recordings.source_hash
+),
 
-            union all
-        {% endif %}
-        select
-            connections.dataset,
-            recordings.capture_point,
-            connections.service,
-            {{ leg }} as leg,
-            '{{ kind }}' as delay_kind,
-            cast(connections.{{ value }} as double) / 1000 as delay_ms
-        from connections
-        inner join recordings on connections.source_hash = recordings.source_hash
-        where connections.{{ value }} is not null
-    {%- endfor %}
+delays as (
+    {{ delays_by_kind('recorded', ['dataset', 'capture_point', 'service'], whole=false) }}
+),
+
+in_ms as (
+    select
+        *,
+        cast(delay_us as double) / 1000 as delay_ms
+    from delays
 ),
 
 of_runs as (
@@ -58,24 +52,12 @@ of_runs as (
         median(delay_ms) as median_ms,
         percentile_disc(0.75) within group (order by delay_ms) as p75_ms,
         percentile_disc(0.95) within group (order by delay_ms) as p95_ms
-    from delays
+    from in_ms
     group by dataset, capture_point, service, leg, delay_kind
 ),
 
 united as (
-    select
-        dataset,
-        capture_point,
-        service,
-        leg,
-        delay_kind,
-        connections,
-        p05_ms,
-        p25_ms,
-        median_ms,
-        p75_ms,
-        p95_ms
-    from of_runs
+    select * from of_runs
 
     union all
 

@@ -1,9 +1,3 @@
-{#- The handshake passes both legs, so its RTT is of the whole path. -#}
-{%- set delays = {
-    'queuing_delay': ('leg', 'queuing_delay_us'),
-    'smoothed_rtt': ('leg', 'cast(floor(rtt_avg_us) as bigint)'),
-    'handshake_rtt': ("'both'", 'handshake_rtt_us')
-} -%}
 with
 
 legs as (
@@ -11,21 +5,7 @@ legs as (
 ),
 
 measured as (
-    {%- for kind, (leg, value) in delays.items() %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
-        select
-            dataset,
-            coalesce(server_name, 'unknown') as server_name,
-            {{ leg }} as leg,
-            '{{ kind }}' as delay_kind,
-            client_host_key,
-            {{ log_linear_bin(value) }} as bin_index
-        from legs
-        where {{ value }} is not null
-    {%- endfor %}
+    {{ delays_by_kind('legs', ['dataset', "coalesce(server_name, 'unknown') as server_name", 'client_host_key']) }}
 ),
 
 client_counts as (
@@ -45,7 +25,7 @@ delay_bins as (
         server_name,
         leg,
         delay_kind,
-        bin_index,
+        {{ log_linear_bin('delay_us') }} as bin_index,
         count(*) as connections
     from measured
     group by dataset, server_name, leg, delay_kind, bin_index

@@ -25,10 +25,7 @@ final as (
         true as is_upper_bound
     from counted
     inner join enough
-        on
-        {%- for column in cell %}
-                {% if not loop.first %}and {% endif %}counted.{{ column }} = enough.{{ column }}
-        {%- endfor %}
+        on {{ same_columns('counted', 'enough', cell) }}
 )
 
 select * from final

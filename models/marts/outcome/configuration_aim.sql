@@ -88,10 +88,7 @@ final as (
         {{ median_interval_columns('summarised.aim_points_lower', 'summarised.runs') }}
     from summarised
     left join binding
-        on
-            {% for column in key -%}
-                {% if not loop.first %}and {% endif %}summarised.{{ column }} = binding.{{ column }}
-            {% endfor %}
+        on {{ same_columns('summarised', 'binding', key) }}
     left join class_ranges
         on
             summarised.qoe_model_id = class_ranges.qoe_model_id

@@ -142,13 +142,8 @@ final as (
         case when ranked.runs > 0 then cast(at_p95.score_rank as bigint) end as score_rank_at_p95,
         case when ranked.runs > 0 then ranked.score_rank != at_p95.score_rank end as is_rank_changed
     from ranked
-    inner join configurations
-        on ranked.configuration_id = configurations.configuration_id
     left join binding
-        on
-            {% for column in key -%}
-                {% if not loop.first %}and {% endif %}ranked.{{ column }} = binding.{{ column }}
-            {% endfor %}
+        on {{ same_columns('ranked', 'binding', key) }}
     left join at_p95
         on
             ranked.configuration_id = at_p95.configuration_id

@@ -154,13 +154,8 @@ final as (
             when ranked.loaded_median_ms is not null and ranked.loaded_p95_ms is not null then ranked.rank_by_median != ranked.rank_by_p95
         end as is_rank_changed
     from ranked
-    inner join configurations
-        on ranked.configuration_id = configurations.configuration_id
     left join binding
-        on
-            {% for column in key -%}
-                {% if not loop.first %}and {% endif %}ranked.{{ column }} = binding.{{ column }}
-            {% endfor %}
+        on {{ same_columns('ranked', 'binding', key) }}
     left join bounds
         on
             ranked.configuration_id = bounds.configuration_id

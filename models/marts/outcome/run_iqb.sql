@@ -168,16 +168,11 @@ final as (
         unmet.requirement as binding_requirement
     from measured
     inner join scored
-        on
-            {% for column in key -%}
-                {% if not loop.first %}and {% endif %}measured.{{ column }} = scored.{{ column }}
-            {% endfor %}
+        on {{ same_columns('measured', 'scored', key) }}
     left join unmet
         on
             unmet.place = 1
-            {%- for column in key %}
-                and measured.{{ column }} = unmet.{{ column }}
-            {%- endfor %}
+            and {{ same_columns('measured', 'unmet', key) }}
 )
 
 select * from final

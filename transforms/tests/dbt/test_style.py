@@ -37,6 +37,9 @@ LAYERS = {
     "marts": {"staging", "intermediate", "seeds", "marts"},
 }
 
+#: Views of bins differ by names alone: each is one call of the macro that holds their statement.
+HISTOGRAM = "{{ histogram_of_parts("
+
 Node = dict[str, Any]
 
 
@@ -184,6 +187,8 @@ def test_sql_imports_first_and_selects_final_last(project: Path, models: list[No
     ctes = re.compile(r"^(\w+) as \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
     for model in models:
         text = (project / model["original_file_path"]).read_text(encoding="utf-8")
+        if text.startswith(HISTOGRAM):
+            continue
         assert text.endswith(")\n\nselect * from final\n"), model["name"]
         bodies = [(name, body) for name, body in ctes.findall(text)]
         assert bodies[-1][0] == "final", model["name"]
@@ -196,6 +201,9 @@ def test_sql_imports_first_and_selects_final_last(project: Path, models: list[No
 def test_marts_list_their_columns(project: Path, marts: list[Node]) -> None:
     for mart in marts:
         text = (project / mart["original_file_path"]).read_text(encoding="utf-8")
+        if text.startswith(HISTOGRAM):
+            assert "/view/" in mart["original_file_path"], mart["name"]
+            continue
         final = text[text.index("\nfinal as (") :]
         assert not re.search(r"\w\.\*", final), mart["name"]
         assert final.count("select *") == 1, mart["name"]

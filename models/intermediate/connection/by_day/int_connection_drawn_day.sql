@@ -53,17 +53,7 @@ counted as (
     group by {{ cell | join(', ') }}
 ),
 
-{{ doubtful_cells('counted', kept, levels) }},
-
-hosts as (
-    select
-        {{ cell | join(',\n        ') }},
-        client_host_hash as host_hash
-    from connections_of_hosts
-    where outcome = 'counted'
-),
-
-{{ cell_details('hosts', kept, levels) }},
+{{ cell_details_of_connections('counted', kept, levels) }},
 
 served as (
     select
@@ -84,10 +74,7 @@ served as (
         drawn.drawn_one_in
     from drawn
     left join details
-        on
-        {%- for column in cell %}
-                {% if not loop.first %}and {% endif %}drawn.{{ column }} = details.{{ column }}
-        {%- endfor %}
+        on {{ same_columns('drawn', 'details', cell) }}
     where coalesce(details.detail_level, 0) <= {{ levels | length }}
 ),
 

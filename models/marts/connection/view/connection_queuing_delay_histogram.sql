@@ -1,13 +1,4 @@
-{%- set dimensions = ['detail_level', 'access_technology', 'proximity_class', 'country', 'transfer_size_class', 'ip_version'] -%}
-with
-
-{{ bins_of_parts(ref('int_queuing_delay_day'), 'part_fingerprint', dimensions) }},
-
-final as (
-    select
-        {{ columns_of_bins('start_date', dimensions) }},
-        true as is_upper_bound
-    from bins
-)
-
-select * from final
+{{ histogram_of_parts(
+    ref('int_queuing_delay_day'), 'start_date',
+    ['detail_level', 'access_technology', 'proximity_class', 'country', 'transfer_size_class', 'ip_version'], is_upper_bound=true
+) }}

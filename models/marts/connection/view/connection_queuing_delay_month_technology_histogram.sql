@@ -1,13 +1,4 @@
-{%- set dimensions = ['access_technology', 'proximity_class', 'transfer_size_class'] -%}
-with
-
-{{ bins_of_parts(ref('int_queuing_delay_technology_month'), 'month_part_fingerprint', dimensions) }},
-
-final as (
-    select
-        {{ columns_of_bins('start_month', dimensions) }},
-        true as is_upper_bound
-    from bins
-)
-
-select * from final
+{{ histogram_of_parts(
+    ref('int_queuing_delay_technology_month'), 'start_month',
+    ['access_technology', 'proximity_class', 'transfer_size_class'], is_upper_bound=true
+) }}
