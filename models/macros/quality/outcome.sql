@@ -12,12 +12,25 @@
 {%- endmacro %}
 
 {#-
-    CTEs that end in `barometer`: what the latency without load alone says of the Internet Quality Barometer. `met_share` is the score if no
-    requirement of an unknown quantity is met; 1 - `latency_share` + `met_share` if all of them are.
+    CTEs by which round-trip times are scored: `grades` and `bounds`, and `barometer`, what the latency without load alone says of the Internet
+    Quality Barometer. `met_share` is the score if no requirement of an unknown quantity is met; 1 - `latency_share` + `met_share` if all of
+    them are.
 
     rows: a CTE with the columns of the key and the latency. latency: its column of the latency in ms. A null has no row.
 -#}
-{% macro barometer_by_latency(rows, key, latency) -%}
+{% macro scales_of_round_trips(rows, key, latency) -%}
+grades as (
+    select * from {{ ref('int_quality_class_range') }}
+    where qoe_model_id = 'bufferbloat-grade'
+),
+
+bounds as (
+    select * from {{ ref('outcome_bound') }}
+    where
+        qoe_model_id = 'qoo-video-call'
+        and quantity = 'latency_p99_ms'
+),
+
 requirements as (
     select * from {{ ref('int_iqb_share') }}
     where requirement = 'latency_ms'
@@ -81,15 +94,11 @@ cross join bounds
     inner join ranked as at_p95
         on
             at_p95.percentile = 95
-            {%- for column in group %}
-                and ranked.{{ column }} = at_p95.{{ column }}
-            {%- endfor %}
+            and {{ same_columns('ranked', 'at_p95', group) }}
     left join barometer
         on
             ranked.percentile = barometer.percentile
-            {%- for column in group %}
-                and ranked.{{ column }} = barometer.{{ column }}
-            {%- endfor %}
+            and {{ same_columns('ranked', 'barometer', group) }}
     left join grades
         on
             {{ is_in_range('ranked.added_delay_ms', 'grades') }}

@@ -12,18 +12,6 @@ parts as (
     select * from {{ ref('int_passive_rtt_part') }}
 ),
 
-grades as (
-    select * from {{ ref('int_quality_class_range') }}
-    where qoe_model_id = 'bufferbloat-grade'
-),
-
-bounds as (
-    select * from {{ ref('outcome_bound') }}
-    where
-        qoe_model_id = 'qoo-video-call'
-        and quantity = 'latency_p99_ms'
-),
-
 valued as (
     select
         parts.start_date as day,
@@ -59,7 +47,7 @@ together as (
     group by {{ key | join(', ') }}
 ),
 
-{{ barometer_by_latency('together', key, 'idle_rtt_ms') }},
+{{ scales_of_round_trips('together', key, 'idle_rtt_ms') }},
 
 ranked as (
     select

@@ -42,18 +42,6 @@ interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
 ),
 
-grades as (
-    select * from {{ ref('int_quality_class_range') }}
-    where qoe_model_id = 'bufferbloat-grade'
-),
-
-bounds as (
-    select * from {{ ref('outcome_bound') }}
-    where
-        qoe_model_id = 'qoo-video-call'
-        and quantity = 'latency_p99_ms'
-),
-
 -- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
 days as (
     {%- for kind, source in kinds.items() %}
@@ -249,7 +237,7 @@ together as (
     having max(case when quantity = 'added_delay' then 1 else 0 end) = 1
 ),
 
-{{ barometer_by_latency('together', group + ['percentile'], 'idle_rtt_ms') }},
+{{ scales_of_round_trips('together', group + ['percentile'], 'idle_rtt_ms') }},
 
 ranked as (
     select
