@@ -26,6 +26,15 @@ roles as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
 
+runs as (
+    select * from {{ ref('int_run_described') }}
+),
+
+thresholds as (
+    select * from {{ ref('queue_threshold') }}
+    where threshold_id = 'full-size-frame'
+),
+
 logged as (
     select
         bottlenecks.study_id,
@@ -102,19 +111,24 @@ final as (
         captured_in_order.fate as pair_fate,
         logged_in_order.sojourn_ns,
         captured_in_order.queuing_delay_ns,
-        captured_in_order.queuing_delay_ns - logged_in_order.sojourn_ns as difference_ns
+        captured_in_order.queuing_delay_ns - logged_in_order.sojourn_ns as difference_ns,
+        abs(captured_in_order.queuing_delay_ns - logged_in_order.sojourn_ns)
+        > thresholds.threshold_value * 8000000000 / runs.bandwidth_bps as is_beyond_frame
     from logged_in_order
     inner join captured_in_order
         on
             logged_in_order.repetition = captured_in_order.repetition
-            {%- for column in packet %}
-                and logged_in_order.{{ column }} = captured_in_order.{{ column }}
-            {%- endfor %}
+            and {{ same_columns('logged_in_order', 'captured_in_order', packet) }}
     inner join roles
         on
             logged_in_order.study_id = roles.study_id
             and logged_in_order.run_id = roles.run_id
             and logged_in_order.packet_index = roles.packet_index
+    inner join runs
+        on
+            logged_in_order.study_id = runs.study_id
+            and logged_in_order.run_id = runs.run_id
+    cross join thresholds
 )
 
 select * from final

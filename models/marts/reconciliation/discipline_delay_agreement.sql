@@ -13,11 +13,6 @@ queue_logs as (
     select * from {{ ref('int_run_queue_log') }}
 ),
 
-thresholds as (
-    select * from {{ ref('queue_threshold') }}
-    where threshold_id = 'full-size-frame'
-),
-
 run_packets as (
     select
         delay_pairs.study_id,
@@ -27,21 +22,17 @@ run_packets as (
         runs.synthetic,
         runs.exclusion_reason is null as is_counted,
         delay_pairs.difference_ns,
-        abs(delay_pairs.difference_ns) > thresholds.threshold_value * 8000000000 / runs.bandwidth_bps as is_beyond_frame
+        delay_pairs.is_beyond_frame
     from delay_pairs
     inner join runs
         on
             delay_pairs.study_id = runs.study_id
             and delay_pairs.run_id = runs.run_id
-    cross join thresholds
 ),
 
 at_each_and_at_all_rates as (
     {%- for bandwidth in ['bandwidth_bps', 'cast(null as bigint) as bandwidth_bps'] %}
-        {%- if not loop.first %}
-
-            union all
-        {% endif %}
+        {{ 'union all' if not loop.first }}
         select
             study_id,
             run_id,
