@@ -30,11 +30,7 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             nullable=False,
         ),
         Column(
-            f"{prefix}_payload_bytes",
-            INT64,
-            f"transport payload bytes {who}, original length",
-            "bytes",
-            nullable=False,
+            f"{prefix}_payload_bytes", INT64, f"transport payload bytes {who}, original length", "bytes", nullable=False
         ),
         Column(
             f"{prefix}_active_intervals",
@@ -55,16 +51,9 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
             "numbers, window, checksum and IP identification within 100 ms, without an identification within 1 ms; "
             "they count as packets and bytes and for nothing else of TCP; null if not TCP",
         ),
+        Column(f"{prefix}_tcp_flags", INT16, f"bitwise or of the TCP flags {who}; null if not TCP", source="RFC 9293"),
         Column(
-            f"{prefix}_tcp_flags",
-            INT16,
-            f"bitwise or of the TCP flags {who}; null if not TCP",
-            source="RFC 9293",
-        ),
-        Column(
-            f"{prefix}_retransmitted_packets",
-            INT64,
-            f"data segments {who} that repeat sequence space; null if not TCP",
+            f"{prefix}_retransmitted_packets", INT64, f"data segments {who} that repeat sequence space; null if not TCP"
         ),
         Column(
             f"{prefix}_spurious_retransmitted_packets",
@@ -132,11 +121,7 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
         Column(f"{prefix}_rtt_max_us", INT64, f"largest raw RTT sample of data {who}", "us"),
         Column(f"{prefix}_srtt_min_us", FLOAT, f"smallest smoothed RTT of data {who}", "us", source="RFC 6298"),
         Column(
-            f"{prefix}_srtt_avg_us",
-            FLOAT,
-            f"mean smoothed RTT of data {who}, over samples",
-            "us",
-            source="RFC 6298",
+            f"{prefix}_srtt_avg_us", FLOAT, f"mean smoothed RTT of data {who}, over samples", "us", source="RFC 6298"
         ),
         Column(f"{prefix}_srtt_max_us", FLOAT, f"largest smoothed RTT of data {who}", "us", source="RFC 6298"),
         Column(
@@ -197,9 +182,7 @@ FLOW = Table(
             nullable=False,
         ),
         Column(
-            "starts_in_mid_flow",
-            BOOL,
-            "no SYN passed, so the connection is older than the record; null if not TCP",
+            "starts_in_mid_flow", BOOL, "no SYN passed, so the connection is older than the record; null if not TCP"
         ),
         Column(
             "handshake_rtt_us",
@@ -333,16 +316,9 @@ RTP_STREAM = Table(
             source="Michel et al. 2022",
         ),
         Column(
-            "clock_rate_hz",
-            INT32,
-            "RTP timestamp clock: the static assignment, or estimated from the stream",
-            "Hz",
+            "clock_rate_hz", INT32, "RTP timestamp clock: the static assignment, or estimated from the stream", "Hz"
         ),
-        Column(
-            "clock_basis",
-            STRING,
-            "static (RFC 3551 payload type) or estimated (timestamps against capture time)",
-        ),
+        Column("clock_basis", STRING, "static (RFC 3551 payload type) or estimated (timestamps against capture time)"),
         Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
         Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
         Column("packets", INT64, "packets received, duplicates included", nullable=False),
@@ -362,10 +338,7 @@ RTP_STREAM = Table(
             source="RFC 3550 A.3",
         ),
         Column(
-            "reordered_packets",
-            INT64,
-            "packets that arrived after one with a higher sequence number",
-            nullable=False,
+            "reordered_packets", INT64, "packets that arrived after one with a higher sequence number", nullable=False
         ),
         Column("duplicate_packets", INT64, "packets whose sequence number had been received", nullable=False),
         Column(
@@ -375,13 +348,7 @@ RTP_STREAM = Table(
             "ms",
             source="RFC 3550 6.4.1",
         ),
-        Column(
-            "jitter_mean_ms",
-            FLOAT,
-            "mean of the interarrival jitter over packets",
-            "ms",
-            source="RFC 3550 6.4.1",
-        ),
+        Column("jitter_mean_ms", FLOAT, "mean of the interarrival jitter over packets", "ms", source="RFC 3550 6.4.1"),
         Column("jitter_max_ms", FLOAT, "largest interarrival jitter", "ms", source="RFC 3550 6.4.1"),
         Column("frames", INT64, "distinct RTP timestamps", nullable=False),
         Column(
@@ -429,10 +396,4 @@ CAPTURE_LINK = Table(
     ),
 )
 
-TABLES = (
-    CAPTURE_LINK,
-    FLOW,
-    FLOW_INTERVAL,
-    PACKET,
-    RTP_STREAM,
-)
+TABLES = (CAPTURE_LINK, FLOW, FLOW_INTERVAL, PACKET, RTP_STREAM)

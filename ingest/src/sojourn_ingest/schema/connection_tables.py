@@ -37,13 +37,7 @@ TCP_POLL = Table(
         Column("mss_bytes", INT32, "maximum segment size", "bytes", source="tcpi_snd_mss"),
         Column("cwnd_packets", INT32, "congestion window", source="tcpi_snd_cwnd"),
         Column("ssthresh_packets", INT64, "slow start threshold; null when unset", source="tcpi_snd_ssthresh"),
-        Column(
-            "sent_bytes",
-            INT64,
-            "payload bytes sent, retransmissions included",
-            "bytes",
-            source="tcpi_bytes_sent",
-        ),
+        Column("sent_bytes", INT64, "payload bytes sent, retransmissions included", "bytes", source="tcpi_bytes_sent"),
         Column("retransmitted_bytes", INT64, "payload bytes retransmitted", "bytes", source="tcpi_bytes_retrans"),
         Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
         Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
@@ -115,13 +109,7 @@ CONNECTION = Table(
         Column(
             "kernel_min_rtt_us", INT64, "kernel's windowed minimum RTT; null when unset", "us", source="tcpi_min_rtt"
         ),
-        Column(
-            "sent_bytes",
-            INT64,
-            "payload bytes sent, retransmissions included",
-            "bytes",
-            source="tcpi_bytes_sent",
-        ),
+        Column("sent_bytes", INT64, "payload bytes sent, retransmissions included", "bytes", source="tcpi_bytes_sent"),
         Column("acked_bytes", INT64, "payload bytes acknowledged", "bytes", source="tcpi_bytes_acked"),
         Column("received_bytes", INT64, "payload bytes received", "bytes", source="tcpi_bytes_received"),
         Column("retransmitted_packets", INT64, "segments retransmitted so far", source="tcpi_total_retrans"),
@@ -135,11 +123,7 @@ CONNECTION_DATASET = Table(
     "connection description",
     "one data set of connections that a description declares",
     ("dataset",),
-    (
-        *PROVENANCE,
-        Column("dataset", STRING, "short name of the data set", nullable=False),
-        *DESCRIBED,
-    ),
+    (*PROVENANCE, Column("dataset", STRING, "short name of the data set", nullable=False), *DESCRIBED),
 )
 
 PASSIVE_RTT = Table(

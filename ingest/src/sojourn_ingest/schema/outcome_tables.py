@@ -25,11 +25,7 @@ INGEST_OUTCOME = Table(
             nullable=False,
             codes=("ok", "partial", "rejected"),
         ),
-        Column(
-            "duplicate_of",
-            STRING,
-            "path whose identical content is already in the lake; null: this is the first",
-        ),
+        Column("duplicate_of", STRING, "path whose identical content is already in the lake; null: this is the first"),
         Column(
             "part_of",
             STRING,

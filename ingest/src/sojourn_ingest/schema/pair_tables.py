@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import (
-    FLOAT,
-    INT32,
-    INT64,
-    PROVENANCE,
-    STRING,
-    endpoint_columns,
-)
+from sojourn_ingest.schema.shared_columns import FLOAT, INT32, INT64, PROVENANCE, STRING, endpoint_columns
 
 _PAIR_COUNTS = (
     Column("sent_packets", INT64, "packets towards the bottleneck at the first point", nullable=False),
@@ -23,10 +16,7 @@ _PAIR_COUNTS = (
         nullable=False,
     ),
     Column(
-        "not_seen_before_packets",
-        INT64,
-        "packets at the second point that the first capture missed",
-        nullable=False,
+        "not_seen_before_packets", INT64, "packets at the second point that the first capture missed", nullable=False
     ),
     Column("queuing_delay_min_us", INT64, "smallest one-way queuing delay of a delivered packet", "us"),
     Column("queuing_delay_avg_us", FLOAT, "mean one-way queuing delay of the delivered packets", "us"),
@@ -64,10 +54,7 @@ CAPTURE_PAIR = Table(
         Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
         *_PAIR_COUNTS,
         Column(
-            "reverse_matched_packets",
-            INT64,
-            "packets away from the bottleneck that both captures have",
-            nullable=False,
+            "reverse_matched_packets", INT64, "packets away from the bottleneck that both captures have", nullable=False
         ),
         Column(
             "delay_floor_ns",
@@ -95,12 +82,7 @@ CAPTURE_PAIR = Table(
             "how much faster the second point's clock runs; reported, not taken out of the delays",
             "ppm",
         ),
-        Column(
-            "clock_residual_ns",
-            FLOAT,
-            "half the spread of the minimum times about the drift's line",
-            "ns",
-        ),
+        Column("clock_residual_ns", FLOAT, "half the spread of the minimum times about the drift's line", "ns"),
     ),
 )
 
@@ -126,12 +108,7 @@ PACKET_PAIR = Table(
     ("source_hash", "packet_index"),
     (
         *PROVENANCE,
-        Column(
-            "packet_index",
-            INT64,
-            "number of the packet in the pair, by the first capture, from 0",
-            nullable=False,
-        ),
+        Column("packet_index", INT64, "number of the packet in the pair, by the first capture, from 0", nullable=False),
         Column("fate", STRING, "delivered, dropped, in_flight_at_end, or not_seen_before", nullable=False),
         Column("before_ns", INT64, "time at the first point in its clock, UTC epoch", "ns"),
         Column("after_ns", INT64, "time at the second point in its clock, UTC epoch", "ns"),

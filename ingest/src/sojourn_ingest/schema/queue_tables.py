@@ -16,12 +16,7 @@ QUEUE_EVENT = Table(
     ("source_hash", "packet_index"),
     (
         *PROVENANCE,
-        Column(
-            "packet_index",
-            INT64,
-            "number of the packet in its log, by its first event, from 0",
-            nullable=False,
-        ),
+        Column("packet_index", INT64, "number of the packet in its log, by its first event, from 0", nullable=False),
         QUEUE_NUMBER,
         Column(
             "fate",
@@ -67,9 +62,7 @@ QUEUE_EVENT = Table(
         Column("dequeue_queue_packets", INT32, "queue length after the dequeue"),
         Column("dequeue_queue_bytes", INT64, "queue length after the dequeue", "bytes"),
         Column(
-            "drop_queue_packets",
-            INT32,
-            "queue length at the drop, as logged; the dropped packet may still be counted",
+            "drop_queue_packets", INT32, "queue length at the drop, as logged; the dropped packet may still be counted"
         ),
         Column("drop_queue_bytes", INT64, "queue length at the drop, as logged", "bytes"),
         Column(
@@ -412,11 +405,4 @@ QUEUE_COUNTER_PART = Table(
     ),
 )
 
-TABLES = (
-    QUEUE_EVENT,
-    QUEUE,
-    QUEUE_LOG,
-    QUEUE_INTERVAL,
-    QUEUE_COUNTER,
-    QUEUE_COUNTER_PART,
-)
+TABLES = (QUEUE_EVENT, QUEUE, QUEUE_LOG, QUEUE_INTERVAL, QUEUE_COUNTER, QUEUE_COUNTER_PART)

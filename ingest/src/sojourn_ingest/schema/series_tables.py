@@ -56,11 +56,7 @@ SERIES = Table(
             "name of the series as the tool has it; names and public addresses of hosts in it are replaced by keys",
             nullable=False,
         ),
-        Column(
-            "flow_name",
-            STRING,
-            "flow or probe that the series is of; null where it is of none, such as a queue",
-        ),
+        Column("flow_name", STRING, "flow or probe that the series is of; null where it is of none, such as a queue"),
         Column(
             "role",
             STRING,

@@ -14,10 +14,7 @@ BOOL = "bool"
 
 PROVENANCE = (
     Column(
-        "source_hash",
-        STRING,
-        "SHA-256 of the plain (decompressed) content the row was decoded from",
-        nullable=False,
+        "source_hash", STRING, "SHA-256 of the plain (decompressed) content the row was decoded from", nullable=False
     ),
     Column("decoder_version", STRING, "version of the reader that wrote the row", nullable=False),
 )

@@ -10,11 +10,7 @@ STUDY = Table(
     "study description",
     "one study",
     ("study_id",),
-    (
-        *PROVENANCE,
-        Column("study_id", STRING, "short name of the study", nullable=False),
-        *DESCRIBED,
-    ),
+    (*PROVENANCE, Column("study_id", STRING, "short name of the study", nullable=False), *DESCRIBED),
 )
 
 DEMAND_RULE = Table(
@@ -26,12 +22,7 @@ DEMAND_RULE = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
-        Column(
-            "application",
-            STRING,
-            "application the rule is for; * for every one, and for role tcp",
-            nullable=False,
-        ),
+        Column("application", STRING, "application the rule is for; * for every one, and for role tcp", nullable=False),
         Column("selects", BOOL, "false: no solo run is a demand, for the reason given", nullable=False),
         Column("reason", STRING, "why no run is selected"),
         Column("bandwidth_rule", STRING, "any, same (as the judged run), or a rate in bit/s", nullable=False),
@@ -92,11 +83,7 @@ WORKLOAD_PART = Table(
         ),
         Column("sessions", INT32, "sessions side by side; each starts one flow after the other", nullable=False),
         Column(
-            "flow_length",
-            STRING,
-            "short (of a size) or long (without end)",
-            nullable=False,
-            codes=("short", "long"),
+            "flow_length", STRING, "short (of a size) or long (without end)", nullable=False, codes=("short", "long")
         ),
         Column("interarrival_distribution", STRING, "distribution of the time between flows of a session"),
         Column("interarrival_mean_s", FLOAT, "mean of that time", "s"),
@@ -297,11 +284,7 @@ RUN_PHASE = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
         Column(
-            "phase",
-            STRING,
-            "solo, competing, or recovery",
-            nullable=False,
-            codes=("solo", "competing", "recovery"),
+            "phase", STRING, "solo, competing, or recovery", nullable=False, codes=("solo", "competing", "recovery")
         ),
         Column("start_ms", FLOAT, "start of the phase after the start of the run", "ms", nullable=False),
         Column("end_ms", FLOAT, "end of the phase after the start of the run", "ms", nullable=False),

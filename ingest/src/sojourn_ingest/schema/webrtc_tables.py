@@ -17,12 +17,7 @@ CALL_POLL = Table(
         Column("poll_index", INT32, "number of the poll in its file, from 0", nullable=False),
         Column("peer_connection", INT32, "number of the peer connection in its file, from 0", nullable=False),
         Column("ssrc", INT64, "synchronisation source of the stream", nullable=False, source="RFC 3550"),
-        Column(
-            "direction",
-            STRING,
-            "inbound or outbound, as seen by the end that reports",
-            nullable=False,
-        ),
+        Column("direction", STRING, "inbound or outbound, as seen by the end that reports", nullable=False),
         Column(
             "stream_number",
             INT32,
