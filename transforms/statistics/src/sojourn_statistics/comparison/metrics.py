@@ -130,6 +130,19 @@ METRICS = {
     )
 }
 
+_OF_FEW_STUDIES = (
+    "testbed",
+    "queue_scheme",
+    "congested_direction",
+    "opposite_link",
+    "participants",
+    "call_view",
+    "ecn",
+    "l4s",
+    "aqm_parameters",
+    "bandwidth_programme",
+)
+
 CONFIGURATION = (
     "study_id",
     "workload",
@@ -145,36 +158,14 @@ CONFIGURATION = (
     "application",
     "rival_application",
     "start_order",
-    "testbed",
-    "queue_scheme",
-    "congested_direction",
-    "opposite_link",
-    "participants",
-    "call_view",
-    "ecn",
-    "l4s",
-    "aqm_parameters",
-    "bandwidth_programme",
+    *_OF_FEW_STUDIES,
 )
 """What must be equal between two runs for them to have one configuration."""
 
 OF_RUN = ("aqm_parameters", "bandwidth_programme")
 """Parts of a configuration that of the marts of runs only `run` has."""
 
-OPTIONAL_PARTS = (
-    "rival_application",
-    "queue_limit_packets",
-    "testbed",
-    "queue_scheme",
-    "congested_direction",
-    "opposite_link",
-    "participants",
-    "call_view",
-    "ecn",
-    "l4s",
-    "aqm_parameters",
-    "bandwidth_programme",
-)
+OPTIONAL_PARTS = ("rival_application", "queue_limit_packets", *_OF_FEW_STUDIES)
 """Parts of a configuration that most studies do not have."""
 
 QUEUE_SIZE = ("queue_size_bdp", "queue_size_bytes", "queue_limit_packets")
