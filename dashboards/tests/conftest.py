@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ COLUMNS = {
     "harm_ratio": "DOUBLE",
     "synthetic": "BOOLEAN",
 }
+AFFINITY = {"VARCHAR": "TEXT", "BIGINT": "BIGINT", "DOUBLE": "REAL", "BOOLEAN": "BOOLEAN"}
 
 
 def runs() -> list[dict[str, Any]]:
@@ -52,3 +54,16 @@ def contract(monkeypatch: pytest.MonkeyPatch) -> Iterator[Contract]:
     with serving(contract):
         monkeypatch.setenv("SOJOURN_API_URL", contract.url)
         yield contract
+
+
+@pytest.fixture
+def plain() -> Iterator[sqlite3.Connection]:
+    """Hold the rows of `run_harm` in SQLite itself."""
+    connection = sqlite3.connect(":memory:")
+    columns = ", ".join(f"{name} {AFFINITY[kind]}" for name, kind in COLUMNS.items())
+    connection.execute(f"CREATE TABLE run_harm ({columns})")
+    connection.executemany(
+        f"INSERT INTO run_harm VALUES ({', '.join('?' * len(COLUMNS))})", [tuple(row.values()) for row in runs()]
+    )
+    yield connection
+    connection.close()

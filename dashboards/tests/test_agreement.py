@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from conftest import BIG, COLUMNS, runs
+from conftest import BIG, COLUMNS
 from contract_server import Contract
 from sqlalchemy import create_engine, text
 
-AFFINITY = {"VARCHAR": "TEXT", "BIGINT": "BIGINT", "DOUBLE": "REAL", "BOOLEAN": "BOOLEAN"}
 VALUES = {
     "study_id": ["'s1'", "'s2'", "'none'"],
     "run_id": ["'r1'", "'r5'", "'r8'"],
@@ -21,19 +18,6 @@ VALUES = {
     "harm_ratio": ["0.3", "-0.25", "1", "1e-3"],
     "synthetic": ["0", "1", "true", "false"],
 }
-
-
-@pytest.fixture
-def plain() -> Iterator[sqlite3.Connection]:
-    """Hold the same rows in SQLite itself."""
-    connection = sqlite3.connect(":memory:")
-    columns = ", ".join(f"{name} {AFFINITY[kind]}" for name, kind in COLUMNS.items())
-    connection.execute(f"CREATE TABLE run_harm ({columns})")
-    connection.executemany(
-        f"INSERT INTO run_harm VALUES ({', '.join('?' * len(COLUMNS))})", [tuple(row.values()) for row in runs()]
-    )
-    yield connection
-    connection.close()
 
 
 def condition(chance: random.Random) -> str:

@@ -8,31 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import COLUMNS, runs
 from contract_server import Contract, serving
 from many_rows import ManyRows, Median
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Engine
-from test_agreement import AFFINITY, condition, numbers
+from test_agreement import condition, numbers
 
 from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.pushdown import rewrite
 
 ROWS = 1_000_000
-
-
-@pytest.fixture
-def plain() -> Iterator[sqlite3.Connection]:
-    """Hold the same rows in SQLite itself."""
-    connection = sqlite3.connect(":memory:")
-    connection.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
-    columns = ", ".join(f"{name} {AFFINITY[kind]}" for name, kind in COLUMNS.items())
-    connection.execute(f"CREATE TABLE run_harm ({columns})")
-    connection.executemany(
-        f"INSERT INTO run_harm VALUES ({', '.join('?' * len(COLUMNS))})", [tuple(row.values()) for row in runs()]
-    )
-    yield connection
-    connection.close()
 
 
 def engine_of(contract: Contract) -> Engine:
@@ -71,6 +56,7 @@ def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def test_groups_of_the_api_are_those_of_sqlite(contract: Contract, plain: sqlite3.Connection) -> None:
+    plain.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
     chance, changed = random.Random(22), 0
     with engine_of(contract).connect() as connection:
         for number in range(150):
