@@ -54,13 +54,7 @@ def with_a_choice(
     """Return the filters whose rows have two values or more, of which none may be one; nothing is within the others.
 
     A filter within others that always have one value, such as the study, needs a choice for one of their values.
-
-    Parameters
-    ----------
-    filters
-        Superset's configuration of a dashboard's filters; a filter follows those that it is within.
-    datasets
-        UUID to dataset asset, with all its columns.
+    Parameters are as in `fill_in_starts`.
     """
     kept: dict[str, dict[str, Any]] = {}
     for each in filters:
