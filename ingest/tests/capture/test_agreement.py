@@ -49,15 +49,6 @@ def judge(kind: str, compared: int, differing: dict[str, str], report: Callable[
     assert len(differing) <= MOST_DISAGREEING_RATIO * compared
 
 
-@pytest.fixture
-def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    def show(line: str) -> None:
-        with capsys.disabled():
-            print(f"\n  {line}", end="")
-
-    return show
-
-
 def decode(path: Path) -> tuple[dict[str, Rows], _native.Summary]:
     decoder = _native.CaptureDecoder(str(path), idle_ms=NEVER_IDLE_MS)
     tables: dict[str, Rows] = {}

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,6 @@ NDPI_FLOW = re.compile(
 NDPI_NAME = re.compile(r"\[Hostname/SNI: ([^\]]*)\]")
 #: Protocols whose label is the name in a ClientHello; that of others is a name of DNS, HTTP and so on.
 NDPI_HANDSHAKES = {"TLS", "QUIC", "SMTPS", "IMAPS", "POPS", "DoH_DoT"}
-
-
-@pytest.fixture
-def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    def show(line: str) -> None:
-        with capsys.disabled():
-            print(f"\n  {line}", end="")
-
-    return show
 
 
 def end_of(text: str) -> tuple[str, int]:
@@ -92,6 +83,15 @@ def ndpi_names(result: Path) -> Counter[Named]:
     return names
 
 
+def results_of_ndpi(shared: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield nDPI's results with their captures."""
+    folder = shared / "data" / "public" / "ntop__nDPI"
+    for result in sorted((folder / "result").glob("*.out")):
+        capture = folder / "pcap" / result.name.removesuffix(".out")
+        if capture.exists():
+            yield result, capture
+
+
 def differences(wanted: Counter[Named], decoded: Counter[Named]) -> tuple[list[Named], list[Named]]:
     """Return what is missing and what is too much; a name that is not kept stands for any other of its flow."""
     missing, extra = list((wanted - decoded).elements()), list((decoded - wanted).elements())
@@ -117,13 +117,9 @@ def judge(kind: str, compared: int, differing: dict[str, tuple[int, str]], repor
 
 
 def test_server_names_are_those_of_ndpi(shared: Path, report: Callable[[str], None]) -> None:
-    folder = shared / "data" / "public" / "ntop__nDPI"
     compared = 0
     differing: dict[str, tuple[int, str]] = {}
-    for result in sorted((folder / "result").glob("*.out")):
-        capture = folder / "pcap" / result.name.removesuffix(".out")
-        if not capture.exists():
-            continue
+    for result, capture in results_of_ndpi(shared):
         wanted, decoded = ndpi_names(result), own_names(flows_of(capture))
         compared += (wanted | decoded).total()
         missing, extra = differences(wanted, decoded)
@@ -162,13 +158,9 @@ def tshark_names(capture: Path) -> set[Named]:
 
 
 def test_server_names_are_those_of_tshark(shared: Path, report: Callable[[str], None]) -> None:
-    folder = shared / "data" / "public" / "ntop__nDPI"
     compared = 0
     differing: dict[str, tuple[int, str]] = {}
-    for result in sorted((folder / "result").glob("*.out")):
-        capture = folder / "pcap" / result.name.removesuffix(".out")
-        if not capture.exists():
-            continue
+    for result, capture in results_of_ndpi(shared):
         flows = flows_of(capture)
         if not ndpi_names(result) and all(flow["client_hello_outcome"] is None for flow in flows):
             continue
