@@ -34,15 +34,7 @@ fn the_captures_of_an_archive_are_one_file_of_the_recording() {
     let plain = capture(&[9]);
     let inputs: Vec<_> = [archive.clone(), plain].map(CaptureInput::Memory).into();
     let mut recording = RecordingReader::open(&inputs).unwrap();
-    let mut times = Vec::new();
-    while let Some(reader) = recording.file.as_mut() {
-        match reader.next_packet() {
-            Ok(Some(packet)) => times.push(packet.time_ns),
-            Ok(None) => recording.end_file(None),
-            Err(fault) => recording.end_file(Some(fault)),
-        }
-    }
-    assert_eq!(times, [1000, 2000, 5000, 9000]);
+    assert_eq!(times_of(&mut recording), [1, 2, 5, 9]);
     assert_eq!((recording.summaries.len(), recording.link_records[&1]), (2, 4));
     assert_eq!(recording.summaries[0].refused["member_without_capture"], 1);
     assert!(recording.summaries.iter().all(|summary| summary.fault.is_none()));
@@ -71,9 +63,8 @@ fn the_captures_of_an_archive_are_one_file_of_the_recording() {
     );
 }
 
-/// Times of the packets that are read, and what was seen.
-fn read(inputs: &[CaptureInput]) -> (Vec<i64>, Summary) {
-    let mut recording = RecordingReader::open(inputs).unwrap();
+/// Times of the packets that are read, µs.
+fn times_of(recording: &mut RecordingReader) -> Vec<i64> {
     let mut times = Vec::new();
     while let Some(reader) = recording.file.as_mut() {
         match reader.next_packet() {
@@ -82,7 +73,13 @@ fn read(inputs: &[CaptureInput]) -> (Vec<i64>, Summary) {
             Err(fault) => recording.end_file(Some(fault)),
         }
     }
-    (times, recording.summary())
+    times
+}
+
+/// Times of the packets that are read, µs, and what was seen.
+fn read(inputs: &[CaptureInput]) -> (Vec<i64>, Summary) {
+    let mut recording = RecordingReader::open(inputs).unwrap();
+    (times_of(&mut recording), recording.summary())
 }
 
 fn archive_of(captures: &[&[u32]]) -> CaptureInput {
@@ -154,15 +151,7 @@ fn each_file_has_a_summary_and_a_fault_ends_only_its_own() {
         .map(CaptureInput::Memory)
         .into();
     let mut recording = RecordingReader::open(&inputs).unwrap();
-    let mut times = Vec::new();
-    while let Some(reader) = recording.file.as_mut() {
-        match reader.next_packet() {
-            Ok(Some(packet)) => times.push(packet.time_ns),
-            Ok(None) => recording.end_file(None),
-            Err(fault) => recording.end_file(Some(fault)),
-        }
-    }
-    assert_eq!(times, [1000, 3000]);
+    assert_eq!(times_of(&mut recording), [1, 3]);
     let faults: Vec<_> = recording
         .summaries
         .iter()
