@@ -47,26 +47,15 @@ impl Packet<'_> {
 
     /// A later fragment of a packet without its payload.
     pub(crate) fn of_fragment(&self) -> Packet<'static> {
-        let Packet {
-            source,
-            destination,
-            protocol,
-            ecn,
-            payload_bytes,
-            tunnels,
-            ip_id,
-            hop_limit,
-            ..
-        } = *self;
         Packet {
-            source,
-            destination,
-            protocol,
-            ecn,
-            payload_bytes,
-            tunnels,
-            ip_id,
-            hop_limit,
+            source: self.source,
+            destination: self.destination,
+            protocol: self.protocol,
+            ecn: self.ecn,
+            payload_bytes: self.payload_bytes,
+            tunnels: self.tunnels,
+            ip_id: self.ip_id,
+            hop_limit: self.hop_limit,
             ip_payload: &[],
             transport: Transport::Fragment,
         }
