@@ -29,7 +29,14 @@ tables:
       rtt_max_us: { from: most, unit: ms }
       rtt_samples: { from: n }
 """
-HOSTS_DESCRIPTION = """
+#: Connections of hosts start this many seconds after 1970, and a few more: a date that a set clock shows.
+_HOSTS_BEGIN_S = 1_700_000_000
+HEADER = ("when", "ip", "least", "most", "n")
+
+
+def described(*fields: str) -> str:
+    """Return the description of a table with these fields beside its column start, in s."""
+    return """
 sojourn_connections: 1
 dataset: made-up
 title: Made-up connections
@@ -41,11 +48,7 @@ tables:
     sample_basis: rtt_samples
     fields:
       start_ns: { from: start, unit: s }
-      client_host: { from: host }
-"""
-#: Connections of hosts start this many seconds after 1970, and a few more: a date that a set clock shows.
-_HOSTS_BEGIN_S = 1_700_000_000
-HEADER = ("when", "ip", "least", "most", "n")
+""" + "".join(f"      {field}\n" for field in fields)
 
 
 def _rows(count: int) -> list[dict[str, str]]:
@@ -82,7 +85,7 @@ def write_tables(folder: Path, count: int) -> list[Path]:
 
 def write_hosts(folder: Path, *hosts: str) -> None:
     """Write made-up.yaml and t.csv, where each host has a connection: the first at second 1, the next at second 2."""
-    (folder / "made-up.yaml").write_text(HOSTS_DESCRIPTION)
+    (folder / "made-up.yaml").write_text(described("client_host: { from: host }"))
     (folder / "t.csv").write_text("start,host\n" + host_lines(1, *hosts))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ingest.tests.connection_tables import described
 
 from sojourn_ingest.lake import Lake, open_storage
 from sojourn_ingest.lake.readers import FOLDER as READERS
@@ -31,20 +32,7 @@ from .conftest import free_port
 
 HOST = "93.184.215.14"
 OTHER = "185.199.110.153"
-DESCRIPTION = """sojourn_connections: 1
-dataset: planted
-title: Synthetic
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: t
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_address: { from: ip }
-      rtt_max_us: { from: rtt, unit: ms }
-"""
+DESCRIPTION = described("client_address: { from: ip }", "rtt_max_us: { from: rtt, unit: ms }")
 #: One line for each step of the life of a lake; every point but those of a whole build is reached by one of them.
 STEPS = {
     "ingest": ["ingest", "{inputs}", "--workers", "1"],

@@ -22,6 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from connection_tables import described
 
 from sojourn_ingest.enrichment import PrefixList
 from sojourn_ingest.formats.content.expansion import ALWAYS_READ_BYTES, refuse_expansion
@@ -36,20 +37,7 @@ MOST_ADDRESSES_BYTES = 4 * 2**30
 MOST_S = 1800
 NEST = 1_000_000
 
-DESCRIPTION = """sojourn_connections: 1
-dataset: hostile
-title: Synthetic
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: t
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_address: { from: ip }
-      rtt_max_us: { from: rtt, unit: ms }
-"""
+DESCRIPTION = described("client_address: { from: ip }", "rtt_max_us: { from: rtt, unit: ms }")
 
 
 def zstd_of_zeros(blocks: int) -> bytes:

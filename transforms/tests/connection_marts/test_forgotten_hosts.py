@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ingest.tests.connection_tables import described
 from transforms.tests.connection_marts.worlds import Installation
 from typer.testing import CliRunner
 
@@ -18,25 +19,12 @@ pytestmark = pytest.mark.integration
 DAY_S = 86_400
 HOSTS = [f"8.8.8.{number}" for number in range(1, 13)]
 FORGOTTEN = HOSTS[3], HOSTS[7]
-DESCRIPTION = """
-sojourn_connections: 1
-dataset: made-up
-title: Made-up connections
-licence: CC0-1.0
-synthetic: true
-tables:
-  - name: connections
-    rtt_basis: smoothed
-    sample_basis: rtt_samples
-    fields:
-      start_ns: { from: start, unit: s }
-      client_host: { from: host }
-      rtt_min_us: { from: least, unit: us }
-      rtt_max_us: { from: most, unit: us }
-      rtt_samples: { from: samples }
-"""
-
-
+DESCRIPTION = described(
+    "client_host: { from: host }",
+    "rtt_min_us: { from: least, unit: us }",
+    "rtt_max_us: { from: most, unit: us }",
+    "rtt_samples: { from: samples }",
+)
 #: 2026-01-01 at midnight.
 START_S = 1_767_225_600
 
