@@ -33,9 +33,10 @@ from .fault_lakes import (
     settle,
     staged,
     state_of,
-    write_inputs,
 )
-from .test_faults import STEP_OF
+from .test_faults import STEP_OF, inputs, runner  # noqa: F401 - fixtures
+
+# ruff: noqa: F811 - the arguments of tests are the fixtures imported above
 
 RUNS = int(os.environ.get("SOJOURN_FAULT_RUNS") or 500)
 SEED = int(os.environ.get("SOJOURN_FAULT_SEED") or 1)
@@ -64,19 +65,6 @@ def chosen(chance: random.Random, steps: tuple[str, ...]) -> tuple[str, str]:
     if point not in WRITES and kind not in ("kill", "slow"):
         kind = "kill"
     return step, f"{kind}@{point}:{chance.randint(1, TIMES)}"
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Commands]:
-    with commands() as held:
-        yield held
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("campaign") / "inputs"
-    write_inputs(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
