@@ -18,12 +18,15 @@ LADDER_BPS = (150_000, 300_000, 500_000, 800_000, 1_200_000, 2_000_000, 3_000_00
 SEGMENT_S, BUFFER_S = 2.0, 12.0
 
 
-def _server(place: Place) -> dict[str, Any]:
-    namespace, address = place.server
+def _processes(place: Place, *command: str) -> list[dict[str, Any]]:
+    """Return the server, and the client with its command."""
+    role, (namespace, address) = place.role, place.server
     serve = within(namespace, GUEST, "web-serve", f"-at={address}:{WEB_PORT}")
-    return process(
-        f"{place.role}_server", serve, min(0, place.start_ms) - 1000, f"{place.role}_server.txt", "terminate"
-    )
+    client = within(place.home[0], GUEST, *command)
+    return [
+        process(f"{role}_server", serve, min(0, place.start_ms) - 1000, f"{role}_server.txt", "terminate"),
+        process(f"{role}_client", client, place.start_ms - 700, f"{role}_client.json"),
+    ]
 
 
 def _flows(name: str, place: Place, raw: Path) -> list[dict[str, Any]]:
@@ -40,20 +43,15 @@ class Web:
 
     def processes(self, place: Place) -> list[dict[str, Any]]:
         """Return the server and the browser."""
-        namespace, address = place.home
         # The lines of a rival's loads would be read as another run's quality, which nothing joins.
         log = "page_loads.jsonl" if place.role == "app" else "rival_page_loads.txt"
-        load = [
-            "web-load", f"-from={address}", f"-server={place.server[1]}:{WEB_PORT}",
+        return _processes(
+            place,
+            "web-load", f"-from={place.home[1]}", f"-server={place.server[1]}:{WEB_PORT}",
             f"-page-bytes={','.join(map(str, PAGE_BYTES))}", f"-parallel={self.connections}", f"-pause-s={PAUSE_S:g}",
             f"-start-ns={{ns:{place.start_ms}}}", f"-measure-from-ns={{ns:{place.window_start_ms}}}",
             f"-measure-until-ns={{ns:{place.window_end_ms}}}", f"-end-ns={{ns:{place.end_ms}}}", f"-log={log}",
-        ]  # fmt: skip
-        client = within(namespace, GUEST, *load)
-        return [
-            _server(place),
-            process(f"{place.role}_client", client, place.start_ms - 700, f"{place.role}_client.json"),
-        ]
+        )  # fmt: skip
 
     def flows(self, name: str, place: Place, raw: Path) -> list[dict[str, Any]]:
         """Return the connections that the browser opened; their data come from the server."""
@@ -66,20 +64,15 @@ class Streaming:
 
     def processes(self, place: Place) -> list[dict[str, Any]]:
         """Return the server and the player."""
-        namespace, address = place.home
         # As with page loads: nothing joins what a rival saw.
         log = "streaming.jsonl" if place.role == "app" else "rival_streaming.txt"
-        play = [
-            "streaming-play", f"-from={address}", f"-server={place.server[1]}:{WEB_PORT}",
+        return _processes(
+            place,
+            "streaming-play", f"-from={place.home[1]}", f"-server={place.server[1]}:{WEB_PORT}",
             f"-ladder-bps={','.join(map(str, LADDER_BPS))}", f"-segment-s={SEGMENT_S:g}", f"-buffer-s={BUFFER_S:g}",
             f"-start-ns={{ns:{place.start_ms}}}", f"-end-ns={{ns:{place.end_ms}}}",
             f"-log={log}",
-        ]  # fmt: skip
-        client = within(namespace, GUEST, *play)
-        return [
-            _server(place),
-            process(f"{place.role}_client", client, place.start_ms - 700, f"{place.role}_client.json"),
-        ]
+        )  # fmt: skip
 
     def flows(self, name: str, place: Place, raw: Path) -> list[dict[str, Any]]:
         """Return the player's connections; their data come from the server."""
