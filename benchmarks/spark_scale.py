@@ -15,7 +15,6 @@ event log, and the memory of the processes. The rows are compared with DuckDB's:
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import shutil
@@ -23,11 +22,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from raw_results import Results
-from spark_speed import ROOT, Macros, ProcessWatch, check_equal, cluster_of
+from spark_speed import Macros, ProcessWatch, check_equal, cluster_of, spark_program
 
 #: Tasks that run at a time, and MiB of memory, in all executors together.
 SLOTS = 4
@@ -154,16 +152,6 @@ def run_spark(folder: Path, output: Path, master: str, executors: int) -> dict[s
     return jobs
 
 
-def _event_log() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("event_log", ROOT / "infra" / "spark" / "event_log.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def child(options: argparse.Namespace, engine: str, master: str = "", sessions: tuple[int, ...] = ()) -> dict[str, Any]:
     """Run the jobs in a process of its own; return what it told, its peak memory and the processor time of all."""
     command = [sys.executable, __file__, "--engine", engine, "--master", master, "--rows", str(options.rows)]
@@ -223,7 +211,7 @@ def main() -> None:
             f"{name}, DuckDB on 2 threads", 0, job["s"], job["cpu_s"], report["cpu_s"], None, None, None, None, None,
             None, None, report["peak_mib"], os.getloadavg()[0],
         )  # fmt: skip
-    stages_of = _event_log().stages
+    stages_of = spark_program("event_log").stages
     for executors in options.executors:
         output, cluster = options.folder / str(executors), options.folder / "cluster"
         for folder in (output, cluster):

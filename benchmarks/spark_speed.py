@@ -218,16 +218,20 @@ class ProcessWatch:
         self.peak_mib = max(self.peak_mib, pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
 
 
-def cluster_of(folder: Path, workers: int, cores: int, memory: str = "1500m") -> Any:
-    """Return a standalone cluster of this machine, not yet started."""
-    path = ROOT / "infra" / "spark" / "standalone_cluster.py"
-    spec = importlib.util.spec_from_file_location("standalone_cluster", path)
+def spark_program(name: str) -> Any:
+    """Return one of the programs of infra/spark as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "infra" / "spark" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return module.StandaloneCluster(folder, workers=workers, cores=cores, memory=memory)
+    return module
+
+
+def cluster_of(folder: Path, workers: int, cores: int, memory: str = "1500m") -> Any:
+    """Return a standalone cluster of this machine, not yet started."""
+    return spark_program("standalone_cluster").StandaloneCluster(folder, workers=workers, cores=cores, memory=memory)
 
 
 def check_equal(left: Path, right: Path) -> int:
