@@ -125,6 +125,11 @@ def test_the_next_watch_reads_only_what_is_new(watched: Watched) -> None:
     assert [line.partition(";")[0] for line in watched.said[1:]] == ["1 file ingested", "build b3 published in 0.0 s"]
 
 
+def test_with_once_nothing_new_is_said(watched: Watched) -> None:
+    watched.run()
+    assert watched.said == ["nothing new to ingest or publish"]
+
+
 def test_bad_files_are_outcomes_and_stop_nothing(watched: Watched) -> None:
     (watched.folder / "a.pcap").write_bytes(capture(1))
     (watched.folder / "cut.pcap").write_bytes(capture(2) + capture(3)[24:-9])

@@ -91,6 +91,7 @@ class Watch:
         self._lake: Lake | None = None
         self._descriptions: set[Path] = set()
         self._is_build_due = True
+        self._has_stepped = False
         self._last_build = "none yet"
         self._failure = ""
         self._unreadable: tuple[str, ...] = ()
@@ -127,6 +128,8 @@ class Watch:
                 continue
             # What still changes after so long may do so for ever.
             if once and (not arrivals.unsettled or began - started > self._folders.quiet_s + 2 * LOOK_EVERY_S):
+                if not self._has_stepped:
+                    self._say("nothing new to ingest or publish")
                 return
             time.sleep(max(LOOK_EVERY_S, LOOKS_SHARE * took))
 
@@ -140,7 +143,7 @@ class Watch:
             behind = f"behind by {counted(len(batch) + left, 'file')}"
             self._show(f"ingesting {counted(len(batch), 'file')}; {behind}; last build {self._last_build}")
             # Whatever ends the step, some of it may have been committed.
-            self._is_build_due = True
+            self._is_build_due = self._has_stepped = True
             ingested = self._ingest(batch)
             self._say(f"{ingested}; behind by {counted(left, 'file')}, {others}")
         if self._is_build_due and self._opened().live():
@@ -148,6 +151,7 @@ class Watch:
             began = time.monotonic()
             report = self._publish()
             if report.built:
+                self._has_stepped = True
                 self._last_build = f"{report.build_id} at {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
                 self._say(f"build {report.build_id} published in {time.monotonic() - began:.1f} s")
                 for warning in report.warnings:
