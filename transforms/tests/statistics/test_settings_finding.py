@@ -39,7 +39,7 @@ NO_INTERVAL = {"lower": None, "upper": None, "first_n": 1, "second_n": 1, "reaso
             "[-9, 2] (flent RTT samples; 6 runs each).",
         ),
         (
-            [replace(RATE, shift=0.0, lower=0.0, upper=0.0)],
+            [replace(RATE, second_median=9.5e6, shift=0.0, lower=0.0, upper=0.0)],
             "tied",
             None,
             "The rate is the same with both (9.5 Mbit/s; flent uplink intervals; 6 runs each).",
@@ -87,3 +87,29 @@ def test_single_round_trips_of_the_probe_go_before_what_tcp_smooths() -> None:
 def test_of_several_kinds_of_runs_the_sentence_names_its_own() -> None:
     other = replace(DELAY, kind="rrul", first_n=3, second_n=3)
     assert "(flent RTT samples; tcp_upload, uplink; 6 runs each)" in settings_finding("A", "B", [other, DELAY]).sentence
+
+
+def test_medians_against_the_shift_name_no_setting() -> None:
+    """Of skewed values, the shift may be below 0 and the second median above the first."""
+    skewed = replace(DELAY, first_median=10.0, second_median=12.0, shift=-9.1, lower=-88.0, upper=-8.9)
+    finding = settings_finding("A", "B", [skewed])
+    assert (finding.verdict, finding.subject) == ("tied", None)
+    assert finding.sentence == (
+        "The delays of A and B cannot be told apart: median under load 10 ms and 12 ms, a difference of -9.1 ms "
+        "[-88, -8.9] (flent RTT samples; 6 runs each; the medians do not agree with the shift over runs)."
+    )
+    alone = replace(skewed, **NO_INTERVAL)
+    assert "A has the shorter delay (median under load 10 ms, B 12 ms;" in settings_finding("A", "B", [alone]).sentence
+
+
+def test_medians_that_differ_are_not_written_as_the_same_number() -> None:
+    near = replace(DELAY, first_median=100.12, second_median=100.25, shift=0.1, lower=0.07, upper=0.13)
+    assert settings_finding("A", "B", [near]).sentence.startswith(
+        "A has the shorter delay: median under load 100.12 ms, against 100.25 ms with B, a difference of 0.1 ms "
+    )
+    noise = replace(DELAY, first_median=0.3, second_median=0.1 + 0.2, shift=5e-17, **NO_INTERVAL)
+    assert "the delay is the same with both" in settings_finding("A", "B", [noise]).sentence
+
+
+def test_a_name_with_braces_is_written_as_it_is() -> None:
+    assert "with {value}" in settings_finding("{value}", "B", [DELAY]).sentence

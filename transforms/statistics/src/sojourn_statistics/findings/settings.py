@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -54,7 +55,8 @@ def settings_finding(first: str, second: str, differences: Iterable[Difference])
     """Return which of two settings has the shorter delay, and which the higher rate.
 
     One delay decides, and the rate of each direction: those with the most runs, and single round trips rather than
-    smoothed ones. A setting is named without reserve only if the interval of the difference leaves out 0.
+    smoothed ones. A setting is named without reserve only if the interval of the difference leaves out 0, and the
+    medians are in the same order.
     """
     every = list(differences)
     comparable = [one for one in every if one.shift is not None]
@@ -64,7 +66,7 @@ def settings_finding(first: str, second: str, differences: Iterable[Difference])
     verdict: Verdict = "cannot tell"
     sentences = [words.with_interval(one) for one in with_interval]
     if with_interval:
-        verdict = "tied" if _has_zero(with_interval[0]) else "best"
+        verdict = "best" if _is_clear(with_interval[0]) else "tied"
     without = [one for one in stated if one.lower is None]
     sentences += [
         words.without_interval([one for one in without if one.reason == reason])
@@ -107,6 +109,16 @@ def _has_zero(one: Difference) -> bool:
     return one.lower is not None and one.upper is not None and one.lower <= 0 <= one.upper
 
 
+def _gap(one: Difference) -> float:
+    """Return the difference of the medians, which may have another sign than the shift of skewed values."""
+    first, second = one.first_median or 0.0, one.second_median or 0.0
+    return 0.0 if math.isclose(first, second, rel_tol=1e-9) else second - first
+
+
+def _is_clear(one: Difference) -> bool:
+    return not _has_zero(one) and _gap(one) * (one.shift or 0.0) > 0
+
+
 @dataclass(frozen=True)
 class _Words:
     """How differences of two settings are written; ``has_kinds`` says that a sentence needs to name its kind of run."""
@@ -117,21 +129,22 @@ class _Words:
 
     def better(self, one: Difference) -> str:
         """Return the setting with the shorter delay or the higher rate."""
-        shift = one.shift or 0.0
-        return self.second if (shift < 0 if one.metric in DELAYS else shift > 0) else self.first
+        return self.second if _is_second_better(one) else self.first
 
     def with_interval(self, one: Difference) -> tuple[str, str]:
         """Return the headline and the rest of the sentence of a difference with an interval."""
         noun = "delay" if one.metric in DELAYS else "rate"
         notes = "; ".join((*self._of(one), _runs(one)))
         lower, upper = one.lower or 0.0, one.upper or 0.0
-        if lower == upper == 0:
+        if lower == upper == 0 and not _gap(one):
             return f"The {noun} is the same with both", f"({_value(one, one.first_median)}; {notes})."
-        if _has_zero(one):
+        if not _is_clear(one):
+            first, second = _medians(one)
+            against = "" if _has_zero(one) else "; the medians do not agree with the shift over runs"
             return (
                 f"The {noun}s of {self.first} and {self.second} cannot be told apart:",
-                f"{_value(one, one.first_median)} and {_amount(one, one.second_median)}, a difference of "
-                f"{_amount(one, one.shift)} [{_bare(one, lower)}, {_bare(one, upper)}] ({notes}).",
+                f"{_named(one, first)} and {second}, a difference of "
+                f"{_amount(one, one.shift)} [{_bare(one, lower)}, {_bare(one, upper)}] ({notes}{against}).",
             )
         low, high = sorted((abs(lower), abs(upper)))
         return (
@@ -144,12 +157,12 @@ class _Words:
         """Return the headline and the rest of the sentence of differences that lack an interval for one reason."""
         better: dict[str, list[str]] = {}
         for one in several:
-            if one.shift != 0:
+            if _gap(one):
                 notes = "; ".join((self._values(one, "{other} {value}"), *self._of(one)))
                 better.setdefault(self.better(one), []).append(f"the {_better_in(one)} ({notes})")
         parts = [f"{name} has {listed(texts)}" for name, texts in better.items()]
         for one in several:
-            if one.shift == 0:
+            if not _gap(one):
                 notes = "; ".join((_value(one, one.first_median), *self._of(one)))
                 parts.append(f"the {'delay' if one.metric in DELAYS else 'rate'} is the same with both ({notes})")
         return (
@@ -159,9 +172,11 @@ class _Words:
 
     def _values(self, one: Difference, of_other: str) -> str:
         """Return the better value and the other, the better first."""
-        medians = [(self.first, one.first_median), (self.second, one.second_median)]
-        (_, value), (other, other_value) = sorted(medians, key=lambda each: each[0] != self.better(one))
-        return f"{_value(one, value)}, {of_other.format(other=other, value=_amount(one, other_value))}"
+        better, worse = _medians(one)
+        other = self.second
+        if _is_second_better(one):
+            better, worse, other = worse, better, self.first
+        return f"{_named(one, better)}, {of_other.format(other=other, value=worse)}"
 
     def _of(self, one: Difference) -> list[str]:
         """Return notes on what a difference is of."""
@@ -169,8 +184,27 @@ class _Words:
         return [note for note in (whose, words_of(one.basis or ""), one.kind if self.has_kinds else "") if note]
 
 
+def _is_second_better(one: Difference) -> bool:
+    return _gap(one) < 0 if one.metric in DELAYS else _gap(one) > 0
+
+
+def _medians(one: Difference) -> tuple[str, str]:
+    """Return both medians, with as many more digits as it takes to tell them apart."""
+    first, second = one.first_median or 0.0, one.second_median or 0.0
+    texts = _amount(one, first), _amount(one, second)
+    if texts[0] == texts[1] and _gap(one):
+        scale, unit = (1.0, "ms") if one.metric in DELAYS else (1e-6, "Mbit/s")
+        digits = 1 - math.floor(math.log10(abs(_gap(one)) * scale))
+        texts = f"{first * scale:,.{max(digits, 1)}f} {unit}", f"{second * scale:,.{max(digits, 1)}f} {unit}"
+    return texts
+
+
+def _named(one: Difference, amount: str) -> str:
+    return f"{DELAYS[one.metric]} {amount}" if one.metric in DELAYS else amount
+
+
 def _value(one: Difference, value: float | None) -> str:
-    return f"{DELAYS[one.metric]} {_amount(one, value)}" if one.metric in DELAYS else _amount(one, value)
+    return _named(one, _amount(one, value))
 
 
 def _better_in(one: Difference) -> str:
