@@ -18,6 +18,7 @@ from sojourn_transforms.look.content import Page, Section, Table
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.looking import look
 from sojourn_transforms.look.numbers import json_of
+from sojourn_transforms.look.sections.findings import _names
 from sojourn_transforms.look.texts import natural
 
 
@@ -140,6 +141,13 @@ def test_pings_without_a_load_are_compared_by_their_medians(tmp_path: Path) -> N
     assert "compare-tool-cdf" in {item.key for item in page.sections[0].items}
 
 
+def test_a_reason_has_the_numbers_of_runs_in_the_order_of_the_settings(tmp_path: Path) -> None:
+    one = ping(tmp_path / "one" / "0.txt", 20.0).parent
+    for n in range(3):
+        ping(tmp_path / "three" / f"{n}.txt", 60.0 + n)
+    assert "(n = 1 and 3: " in compared(one, tmp_path / "three").sections[0].lead
+
+
 def test_iperf3_results_are_compared_by_delay_and_rate(sample: Path, tmp_path: Path) -> None:
     paths = []
     for name, queue in (("a", "codel"), ("b", "taildrop-2bdp")):
@@ -151,6 +159,24 @@ def test_iperf3_results_are_compared_by_delay_and_rate(sample: Path, tmp_path: P
         r"smoothed RTT polls\) and the higher rate \(0\.559 Mbit/s, b\.json \(B\) 0\.558 Mbit/s; ",
         lead,
     ), lead
+
+
+def test_runs_with_other_options_are_not_taken_for_another_title(sample: Path, tmp_path: Path) -> None:
+    source = sample / "1000k_rtt50_codel_bbr_video_appfirst_rep1" / "iperf3.json"
+    document = json.loads(source.read_text())
+    document["start"]["test_start"]["num_streams"] = 8
+    (tmp_path / "eight.json").write_text(json.dumps(document))
+    shutil.copy(source, tmp_path / "one.json")
+    lead = compared(tmp_path / "one.json", tmp_path / "eight.json").sections[0].lead
+    assert lead.startswith("Cannot tell: one.json (A) and eight.json (B) have no runs of one kind ("), lead
+    assert "streams=8" in lead
+
+
+def test_configurations_are_named_by_all_that_they_differ_in() -> None:
+    run = dict.fromkeys(("application", "rival_application", "aqm", "workload", "study_id", "rtt_ms"))
+    first = run | {"queue_label": "tail-drop", "congestion_control": "cubic", "bandwidth_bps": 10e6}
+    second = run | {"queue_label": "FQ-CoDel", "congestion_control": "cubic", "bandwidth_bps": 100e6}
+    assert _names(first, second) == ("CUBIC, tail-drop, 10 Mbit/s", "CUBIC, FQ-CoDel, 100 Mbit/s")
 
 
 def test_files_of_different_tests_are_told_apart(shared: Path) -> None:

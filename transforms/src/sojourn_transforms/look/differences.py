@@ -99,8 +99,9 @@ def _match_titles(first: Mapping[Key, object], second: dict[Key, list[Value]]) -
 
 
 def _test(key: Key) -> Key:
-    """Return a key with the name of the test alone: what a tool calls a workload begins with it."""
-    return (str(key[0]).split(" ")[0], *key[1:])
+    """Return a key with the test and its options, such as streams=8, without the words of a title behind them."""
+    test, *more = str(key[0]).split(" ")
+    return ((test, *(word for word in more if "=" in word)), *key[1:])
 
 
 def _difference(
@@ -142,7 +143,8 @@ def _shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, floa
     # SciPy takes a while to load, and an installation that only ingests and looks has none.
     from sojourn_statistics.significance.two_samples import hodges_lehmann
 
-    shift = hodges_lehmann(second, first)
+    # The first over the second, so that a reason has both n in this order; 0 minus 0 has no sign.
+    shift = hodges_lehmann(first, second)
     if shift.interval is None:
-        return shift.value, None, None, shift.interval_null_reason
-    return shift.value, shift.interval.lower, shift.interval.upper, None
+        return 0.0 - shift.value, None, None, shift.interval_null_reason
+    return 0.0 - shift.value, 0.0 - shift.interval.upper, 0.0 - shift.interval.lower, None

@@ -60,6 +60,9 @@ def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]
         absent.append("Difference of the two configurations: SciPy is not installed; pip install 'sojourn[build]'.")
         return []
     names = _names(first[0], second[0])
+    if names[0] == names[1]:
+        absent.append("Difference of the two configurations: what they differ in has no name; --compare names them.")
+        return []
     found = differences((view, first), (view, second), names, STATED)
     if not any(one.shift is not None for one in found):
         return []
@@ -69,6 +72,9 @@ def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]
 def _names(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, str]:
     """Return names of the configurations of two runs: what they differ in."""
     described = [run | {"folder": run["study_id"]} for run in (dict(first), dict(second))]
+    parts = ("queue_label", "congestion_control", "bandwidth_bps", "rtt_ms")
+    if sum(described[0][part] != described[1][part] for part in parts) > 1:
+        return setting(first), setting(second)
     for part in ("queue_label", "congestion_control", "application", "workload", "folder"):
         names = [in_words(run[part] or f"no {in_words(part)}") for run in described]
         if names[0] != names[1]:
