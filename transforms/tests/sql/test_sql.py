@@ -100,6 +100,47 @@ def test_statements_that_write_are_refused(var: Path, tmp_path: Path, statement:
     assert not file.exists()
 
 
+@pytest.mark.parametrize("begin", ["", "explain analyze ", "create table t as "])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with x as (copy (select 1) to '{file}') from x",
+        "with x as (copy (from range(10)) to '{file}' (format parquet)) from x",
+        "from json_execute_serialized_sql(json_serialize_sql('with x as (copy (select 1) to ''{file}'') from x'))",
+    ],
+)
+def test_a_query_whose_part_writes_a_file_is_refused(var: Path, tmp_path: Path, begin: str, query: str) -> None:
+    file = tmp_path / "written"
+    with pytest.raises(OperatorError, match=r"^[A-Z_]+ is not allowed: the connection is read-only; "):
+        run_sql(begin + query.format(file=file), Form.CSV, None, var)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("statement", ["explain select 1", "create table t as select 1"])
+def test_a_file_is_not_promised_for_a_statement_without_rows(var: Path, tmp_path: Path, statement: str) -> None:
+    with pytest.raises(OperatorError, match=r"^(EXPLAIN|CREATE) has no rows for --out$"):
+        run_sql(statement, Form.CSV, tmp_path / "out.csv", var)
+
+
+def test_what_others_depend_on_is_told_when_it_is_dropped(var: Path) -> None:
+    with pytest.raises(OperatorError, match="Cannot drop entry"):
+        run_sql("create schema s; create table s.t as select 1; drop schema s", Form.CSV, None, var)
+
+
+def test_output_that_cannot_be_written_is_named(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def echo(*_: object, **__: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("typer.echo", echo)
+    with pytest.raises(OperatorError, match=r"^standard output: Broken pipe$"):
+        run_sql("select 1", Form.CSV, None, var)
+
+
+def test_statements_that_are_not_in_utf_8_are_refused_in_one_line(var: Path) -> None:
+    with pytest.raises(OperatorError, match=r"^the statements are not in UTF-8$"):
+        run_sql("select '\udcff'", Form.CSV, None, var)
+
+
 @pytest.mark.parametrize(
     "statement", ["drop table x", "drop table run", "drop view run", "drop view lake.flow", "drop schema lake cascade"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import sys
@@ -26,6 +27,8 @@ _VIEWS = "select schema_name, view_name from duckdb_views() where not internal"
 _MISSING = re.compile(r"Table with name (\w+) does not exist")
 #: An explanation with `analyze` runs what it explains.
 _EXPLAIN = re.compile(r"^\s*explain\s+(analyze\s+)?", re.IGNORECASE)
+#: Parts of a plan by which a query writes files: a `with` whose body is `copy … to`, and queries that no plan shows.
+_WRITING = {"COPY_TO_FILE", "BATCH_COPY_TO_FILE", "JSON_EXECUTE_SERIALIZED_SQL"}
 _COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
 _ANSWER = "answer of sojourn sql"
 _MOST_SHOWN = 40
@@ -71,12 +74,18 @@ def _restrict(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
 def _run(
     connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], text: str, form: Form, out: Path | None
 ) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise OperatorError("the statements are not in UTF-8")
     try:
         statements = connection.extract_statements(text)
         if out is not None and len(statements) != 1:
             raise OperatorError(f"--out takes the rows of one statement, and there are {len(statements)}")
         for each in statements:
             kind = _kind(connection, each)
+            if kind in (duckdb.StatementType.CREATE, duckdb.StatementType.SELECT):
+                _refuse_writing(connection, _EXPLAIN.sub("", each.query))
+                if out is not None and each.type is not duckdb.StatementType.SELECT:
+                    raise OperatorError(f"{each.type.name} has no rows for --out")
             if kind is duckdb.StatementType.CREATE:
                 # In memory, for as long as the connection.
                 connection.execute(each)
@@ -92,7 +101,8 @@ def _run(
     except duckdb.Error as error:
         raise OperatorError(_message(error)) from error
     except OSError as error:
-        raise OperatorError(f"{out}: {error.strerror or error}") from error
+        where = "standard output" if out is None else out
+        raise OperatorError(f"{where}: {error.strerror or error}") from error
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], statement: duckdb.Statement) -> None:
@@ -101,6 +111,9 @@ def _drop(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], st
     try:
         connection.execute(statement)
         is_own = build <= set(connection.execute(_VIEWS).fetchall())
+    except duckdb.DependencyException:
+        connection.execute("rollback")
+        raise
     except duckdb.Error:
         is_own = False
     connection.execute("commit" if is_own else "rollback")
@@ -113,6 +126,16 @@ def _kind(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) ->
     if statement.type is not duckdb.StatementType.EXPLAIN:
         return statement.type
     return connection.extract_statements(_EXPLAIN.sub("", statement.query))[0].type
+
+
+def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    ((_, plan),) = connection.execute(f"explain (format json) {query}").fetchall()
+    parts = json.loads(plan)
+    while parts:
+        part = parts.pop()
+        if part["name"].strip() in _WRITING:
+            raise OperatorError(f"{part['name'].strip()} {_READ_ONLY}; {_INSTEAD}")
+        parts += part["children"]
 
 
 def _message(error: duckdb.Error) -> str:
