@@ -362,7 +362,9 @@ fn damage_of_a_file_in_a_zip_archive_is_named_and_the_next_file_is_read() {
     stored[18..22].fill(0);
     let fault = read(&zip(&[stored])).2.unwrap();
     assert!(
-        fault.message.contains("has an unknown length; unpack the archive"),
+        fault
+            .message
+            .contains("has an unknown length; unpack the archive"),
         "{fault}"
     );
 }
