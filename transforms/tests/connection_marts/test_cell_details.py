@@ -11,7 +11,7 @@ import jinja2
 import pytest
 
 MACROS = Path(__file__).parents[3] / "models" / "macros"
-FILES = ("integer_arithmetic.sql", "connection/small_count_suppression.sql")
+FILES = ("integer_arithmetic.sql", "same_columns.sql", "connection/small_count_suppression.sql")
 KEPT, LEVELS = ["day"], [["network", "version"], ["country"], ["technology"]]
 CELL = [*KEPT, *(column for level in LEVELS for column in level)]
 
