@@ -109,7 +109,3 @@ def test_medians_that_differ_are_not_written_as_the_same_number() -> None:
     )
     noise = replace(DELAY, first_median=0.3, second_median=0.1 + 0.2, shift=5e-17, **NO_INTERVAL)
     assert "the delay is the same with both" in settings_finding("A", "B", [noise]).sentence
-
-
-def test_a_name_with_braces_is_written_as_it_is() -> None:
-    assert "with {value}" in settings_finding("{value}", "B", [DELAY]).sentence
