@@ -36,7 +36,7 @@ def test_the_search_works_without_a_server(tmp_path: Path) -> None:
             page.keyboard.press("Control+k")
             page.wait_for_timeout(2_000)
         field.fill("pseudonym")
-        page.get_by_text("rotation of the key, forgetting a host").first.click()
+        page.get_by_text("key rotation, forgetting a host").first.click()
         page.wait_for_url("**/how-to/addresses.html**")
         assert [url for url in urls if not url.startswith(("file:", "blob:"))] == []
         browser.close()
