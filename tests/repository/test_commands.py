@@ -154,6 +154,7 @@ def test_an_option_without_its_values_is_answered_with_the_usage(name: str, sojo
         ("verify", "missing"),
         ("merge", "missing", "too", "--into", "all"),
         ("forget", " "),
+        ("forget", "\udcff"),
         ("ingest", ".", "--master", "spark://host:7077"),
         ("build", "--spark-conf", "spark.executor.memory=8g"),
         ("maintain compact", "--master", "spark://host:7077"),

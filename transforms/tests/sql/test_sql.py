@@ -122,6 +122,20 @@ def test_a_file_is_not_promised_for_a_statement_without_rows(var: Path, tmp_path
         run_sql(statement, Form.CSV, tmp_path / "out.csv", var)
 
 
+@pytest.mark.parametrize("how", ["", "analyze", "(format json)", "(analyze, format json)"])
+def test_a_query_is_explained_with_options_too(var: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
+    run_sql(f"explain {how} select 1", Form.TABLE, None, var)
+    assert "PROJECTION" in capsys.readouterr().out.upper()
+    with pytest.raises(OperatorError, match="read-only"):
+        run_sql(f"explain {how} copy (select 1) to 'written'", Form.TABLE, None, var)
+    assert not Path("written").exists()
+
+
+def test_pivot_without_values_is_refused_with_what_to_write(var: Path) -> None:
+    with pytest.raises(OperatorError, match=r"^list the values of PIVOT: "):
+        run_sql("pivot run on study_id using count(*)", Form.CSV, None, var)
+
+
 def test_what_others_depend_on_is_told_when_it_is_dropped(var: Path) -> None:
     with pytest.raises(OperatorError, match="Cannot drop entry"):
         run_sql("create schema s; create table s.t as select 1; drop schema s", Form.CSV, None, var)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import duckdb
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from sojourn_api.catalogue import Dataset, identifier
 from sojourn_api.publication.declaration import DATA, Choice, PublishedDataset, PublishedFile
 from sojourn_api.publication.errors import PublicationError
+from sojourn_api.suggestions import did_you_mean
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, mart_paths, read_files, sha256_of
 
@@ -51,7 +51,7 @@ def choose(datasets: Sequence[Dataset], choice: Choice) -> Chosen:
     names = {dataset.name for dataset in datasets}
     for name in choice.datasets or ():
         if name not in names:
-            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build; {_instead(name, names)}")
+            raise PublicationError(f"--datasets: {name!r} is not a dataset of this build{_instead(name, names)}")
     chosen, left_out = [], {}
     for dataset in datasets:
         if choice.datasets is not None and dataset.name not in choice.datasets:
@@ -70,10 +70,8 @@ def _of_studies(dataset: Dataset) -> bool:
 
 
 def _instead(name: str, names: set[str]) -> str:
-    nearest = get_close_matches(name, names, n=1)
     listed = sorted(names)
-    some = ", ".join(listed[:8]) + (", …" if len(listed) > 8 else "")
-    return f"did you mean {nearest[0]!r}?" if nearest else f"expected {some}"
+    return did_you_mean(name, names) or f"; expected {', '.join(listed[:8])}" + (", …" if len(listed) > 8 else "")
 
 
 def sources(snapshot: Path, dataset: Dataset) -> list[Path]:

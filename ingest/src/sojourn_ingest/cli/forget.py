@@ -32,7 +32,8 @@ def forget(
 
       sojourn forget hk-0123456789abcdef0123456789abcdef --yes
     """
-    if not host.strip():
+    # Bytes of the command line that are not UTF-8 are surrogates.
+    if not host.strip() or any("\ud800" <= character <= "\udfff" for character in host):
         raise typer.BadParameter("give an address, a host key, or a name in a table", param_hint="HOST")
     from sojourn_ingest.cli.forgetting import run_forget
 

@@ -47,7 +47,7 @@ def sql(
 
       sojourn sql
     """
-    if statement is not None and statement.split()[-1:] == [statement] and statement.endswith(".sql"):
+    if statement is not None and statement.endswith(".sql") and len(statement.split()) == 1:
         raise typer.BadParameter(f"give the statements of a file as input: sojourn sql < {statement}", param_hint="SQL")
     if form is None:
         ending = "" if out is None else out.suffix.removeprefix(".").lower()

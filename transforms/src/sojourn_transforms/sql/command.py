@@ -26,7 +26,7 @@ _INSTEAD = "`create table … as` makes a table in memory, and --out FILE writes
 _VIEWS = "select schema_name, view_name from duckdb_views() where not internal"
 _MISSING = re.compile(r"Table with name (\w+) does not exist")
 #: An explanation with `analyze` runs what it explains.
-_EXPLAIN = re.compile(r"^\s*explain\s+(analyze\s+)?", re.IGNORECASE)
+_EXPLAIN = re.compile(r"^\s*explain\b\s*(?:\([^)]*\)|analyze\b)?\s*", re.IGNORECASE)
 #: Parts of a plan by which a query writes files: a `with` whose body is `copy … to`, and queries that no plan shows.
 _WRITING = {"COPY_TO_FILE", "BATCH_COPY_TO_FILE", "JSON_EXECUTE_SERIALIZED_SQL"}
 _COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
@@ -91,6 +91,9 @@ def _run(
                 connection.execute(each)
             elif kind is duckdb.StatementType.DROP:
                 _drop(connection, build, each)
+            elif kind is duckdb.StatementType.MULTI:
+                # DuckDB would first create a type of the values.
+                raise OperatorError("list the values of PIVOT: pivot TABLE on COLUMN in (…) using …")
             elif kind is not duckdb.StatementType.SELECT:
                 what = kind.name.replace("_", " ")
                 raise OperatorError(f"{what} {_READ_ONLY}; {_INSTEAD}")
