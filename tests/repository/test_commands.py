@@ -184,6 +184,7 @@ def test_a_mistyped_value_of_a_long_choice_is_answered_with_the_nearest_and_a_st
         (_, _, choices) = sojourn(*command, "zzzz").stderr.partition(": there is no 'zzzz'. One of: ")
         assert nearest in choices.rstrip(".\n").split(", ")
         assert "ingest_outcome" not in choices
+        assert sojourn(*command, nearest.upper()).status != 2
 
 
 @pytest.mark.parametrize("name", COMMANDS)

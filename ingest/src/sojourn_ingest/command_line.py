@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,9 @@ IgnoreDiskOption = Annotated[
 
 class OneOf(click.Choice[str]):
     """One of a closed set with too many values for a usage: the help of the option lists them, and it has a metavar."""
+
+    def __init__(self, choices: Iterable[str]) -> None:
+        super().__init__(tuple(choices), case_sensitive=False)
 
     @property
     def listed(self) -> str:

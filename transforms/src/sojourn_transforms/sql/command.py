@@ -28,7 +28,11 @@ _MISSING = re.compile(r"Table with name (\w+) does not exist")
 #: An explanation with `analyze` runs what it explains.
 _EXPLAIN = re.compile(r"^\s*explain\b\s*(?:\([^)]*\)|analyze\b)?\s*", re.IGNORECASE)
 #: Parts of a plan by which a query writes files: a `with` whose body is `copy … to`, and queries that no plan shows.
-_WRITING = {"COPY_TO_FILE", "BATCH_COPY_TO_FILE", "JSON_EXECUTE_SERIALIZED_SQL"}
+_WRITING = {
+    "COPY_TO_FILE": "COPY … TO",
+    "BATCH_COPY_TO_FILE": "COPY … TO",
+    "JSON_EXECUTE_SERIALIZED_SQL": "json_execute_serialized_sql",
+}
 _COPIED = {Form.CSV: "format csv, header true", Form.JSON: "format json, array true", Form.PARQUET: "format parquet"}
 _ANSWER = "answer of sojourn sql"
 _MOST_SHOWN = 40
@@ -136,8 +140,8 @@ def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     parts = json.loads(plan)
     while parts:
         part = parts.pop()
-        if part["name"].strip() in _WRITING:
-            raise OperatorError(f"{part['name'].strip()} {_READ_ONLY}; {_INSTEAD}")
+        if what := _WRITING.get(part["name"].strip()):
+            raise OperatorError(f"{what} {_READ_ONLY}; {_INSTEAD}")
         parts += part["children"]
 
 
