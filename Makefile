@@ -319,7 +319,8 @@ bench-capture: setup ## Captures, plain and compressed: sojourn ingest against t
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/nfstream
 	@$(UV) pip install --quiet --python $(SOJOURN_VAR)/tools/nfstream/bin/python nfstream==6.6.0
 	@.venv/bin/python benchmarks/capture_speed.py --nfstream-python $(SOJOURN_VAR)/tools/nfstream/bin/python \
-		--testbed $(SOJOURN_SHARED)/data/testbed $(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 ))) \
+		--testbed $(SOJOURN_SHARED)/data/testbed --archive $(SOJOURN_SHARED)/data/public/ntop__nDPI \
+		$(if $(PACKETS),--long-packets $(PACKETS) --short-flows $$(( $(PACKETS) / 2 ))) \
 		$(if $(CAPTURES),--captures $(CAPTURES)) $(if $(FORMS),--forms $(FORMS))
 
 .PHONY: bench-queue

@@ -3,12 +3,13 @@
 Two captures are generated, both at snaplen 96: 2 million packets of 32 long TCP connections, and 1 million short
 connections of 4 packets. A third is the mix: the testbed's captures joined, two thirds TCP, one third RTP over UDP,
 those before the bottleneck first and those after it a day later, and all of them again on later days, so that no packet
-is a copy, and the time is long beside what two starts differ by. Each is read plain and compressed with gzip, zstd and
-xz. Every tool runs as a process of its own; its CPU time is user and system time of the process and its children, less
-that of the same command on a capture of one packet (interpreters and tables that are loaded once), which is told apart.
-Sojourn ingests into a new lake: it plans, hashes the content, decodes, writes Parquet, and commits. The others read
-compressed captures from a decompressor (`gzip -dc` and its like), NFStream from the file that it leaves. tshark reads
-the first part only, since its time and memory grow beyond patience; figures are per packet.
+is a copy, and the time is long beside what two starts differ by. A fourth joins the Ethernet captures of an archive of
+many protocols. Each is read plain and compressed with gzip, zstd and xz. Every tool runs as a process of its own; its
+CPU time is user and system time of the process and its children, less that of the same command on a capture of one
+packet (interpreters and tables that are loaded once), which is told apart. Sojourn ingests into a new lake: it plans,
+hashes the content, decodes, writes Parquet, and commits. The others read compressed captures from a decompressor
+(`gzip -dc` and its like), NFStream from the file that it leaves. tshark reads the first part only, since its time and
+memory grow beyond patience; figures are per packet.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ LONG_FLOWS = 32
 SHORT_FLOWS = 1_000_000
 PACKETS_OF_A_SHORT_FLOW = 4
 ROUNDS_OF_THE_MIX = 5
+ROUNDS_OF_THE_ARCHIVE = 40
 HEADER_BYTES = 14 + 20 + 32
 NANOSECOND_MAGIC = 0xA1B23C4D
 
@@ -158,6 +160,33 @@ def mix(path: Path, testbed: Path, rounds: int = ROUNDS_OF_THE_MIX) -> int:
     return packets
 
 
+def protocols(path: Path, archive: Path, rounds: int = ROUNDS_OF_THE_ARCHIVE) -> int:
+    """Join the Ethernet captures of an archive, each a second after the one before; return the number of packets."""
+    contents = []
+    for capture in sorted(file for file in archive.rglob("*") if ".pcap" in file.suffixes or file.suffix == ".pcapng"):
+        # Of a capture that is cut, editcap writes the packets before; of what it cannot read, nothing.
+        content = subprocess.run(["editcap", "-F", "nsecpcap", capture, "-"], capture_output=True, check=False).stdout
+        times = _times_s(content) if content[20:24] == struct.pack("<I", 1) else []
+        if times and max(times) - min(times) < 86_400:
+            contents.append((content, times))
+    packets, begin_s = 0, 1_600_000_000
+    with path.open("wb") as handle:
+        handle.write(struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 262_144, 1))
+        for content, times in contents * rounds:
+            packets += _shifted(handle, content, begin_s - min(times))
+            begin_s += max(times) - min(times) + 1
+    return packets
+
+
+def _times_s(content: bytes) -> list[int]:
+    times, place = [], 24
+    while place + 16 <= len(content):
+        time_s, _, captured = struct.unpack_from("<III", content, place)
+        times.append(time_s)
+        place += 16 + captured
+    return times
+
+
 def _plain(path: Path) -> bytes:
     if path.exists():
         return path.read_bytes()
@@ -167,7 +196,7 @@ def _plain(path: Path) -> bytes:
 def _shifted(handle: BinaryIO, content: bytes, seconds: int) -> int:
     """Write the records of a little-endian nanosecond capture, so much later; return how many."""
     if int.from_bytes(content[:4], "little") != NANOSECOND_MAGIC:
-        raise SystemExit("a capture of the testbed is not a nanosecond pcap in little-endian order")
+        raise SystemExit("a capture is not a nanosecond pcap in little-endian order")
     records = bytearray(content[24:])
     place = count = 0
     while place < len(records):
@@ -199,7 +228,7 @@ print(sum(1 for _ in flows))
 """
 
 
-CAPTURES = ("long", "short", "mix")
+CAPTURES = ("long", "short", "mix", "protocols")
 #: Suffix of the file's name, by form.
 FORMS = {"plain": "", "gzip": ".gz", "zstd": ".zst", "xz": ".xz"}
 #: What unpacks and packs each form to standard output, by the suffix of the file's name.
@@ -272,6 +301,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--long-packets", type=int, default=LONG_PACKETS, help="packets of the long connections")
     parser.add_argument("--testbed", type=Path, help="folder of the testbed's runs, for the mix; without it, no mix")
+    parser.add_argument("--archive", type=Path, help="folder of captures of many protocols; without it, none of them")
     parser.add_argument("--short-flows", type=int, default=SHORT_FLOWS, help="short connections, of 4 packets each")
     parser.add_argument("--captures", nargs="+", choices=CAPTURES, default=CAPTURES, help="default: all")
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS), help="default: all")
@@ -291,6 +321,8 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
     }
     if options.testbed is not None:
         captures["mix"] = ("packets of the mix", mix, options.testbed)
+    if options.archive is not None:
+        captures["protocols"] = ("packets of many protocols", protocols, options.archive)
     for title, write, size in (captures[name] for name in CAPTURES if name in captures and name in options.captures):
         capture, part, tiny = folder / "whole.pcap", folder / "part.pcap", folder / "tiny.pcap"
         # In a process of its own: a child begins with the peak memory of the process that starts it.
