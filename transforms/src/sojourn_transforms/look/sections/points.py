@@ -64,8 +64,8 @@ def _names(paired: list[Recording], apart: list[Apart]) -> Mapping[str, str]:
 def _told(pair: PointPair, names: Mapping[str, str]) -> str:
     sender, receiver = names[pair.sender.source_hash], names[pair.receiver.source_hash]
     return (
-        f"{receiver} saw {_percent(pair.out.seen_ratio)} of what {sender} saw on its way there, later: it is taken as "
-        f"the receiver's side of it. {_clocks(pair)}"
+        f"{receiver} saw {_percent(pair.out.seen_ratio)} of the packets that {sender} saw in this direction, and saw "
+        f"them later, so it is the receiver's side. {_clocks(pair)}"
     )
 
 
