@@ -97,7 +97,7 @@ def test_what_no_reader_takes_is_named_with_what_to_do(tmp_path: Path, name: str
 
 
 def test_a_capture_without_a_packet_says_where_to_look(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no packet; look at the interface and the filter") as caught:
+    with pytest.raises(InputError, match="no packets; check the interface and the filter") as caught:
         read(write_pcap(tmp_path / "a.pcap", []))
     assert caught.value.reason == "no_measurement"
 

@@ -170,7 +170,7 @@ def test_a_slow_reader_sees_one_state_while_a_writer_changes_the_lake(
         status, printed = runner.run(argv_of(step, inputs), var)
         assert reader.wait() == 0, reading.read_text()
     # A host is not forgotten while somebody still reads its rows: the command says so, and is run again.
-    says_why = "a build reads" in printed or "a build began to read" in printed
+    says_why = "a build is reading" in printed or "a build began to read" in printed
     assert status == 0 or (step == "forget" and says_why), printed
     settle(var, None)
     status, printed = runner.run(argv_of(step, inputs), var)
@@ -253,7 +253,7 @@ def test_a_full_disk_is_told_in_one_line_and_the_rest_completes(
         lines = [line for line in printed.splitlines() if line.strip()]
         assert len(lines) == 1, printed
         assert lines[0].startswith("error: ")
-        assert "No space left on device; make room and run the same command again" in lines[0]
+        assert "No space left on device; free some space and run the same command again" in lines[0]
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
         assert runner.run(argv, disk / "var")[0] == 0
         whole = state_of(disk / "var")
@@ -275,7 +275,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
         assert len(lines) == 2, printed
         assert lines[0].startswith("disk: ingest of ")
         assert lines[1].startswith("error: ingest of ")
-        assert lines[1].endswith("make room, or go on anyway with --ignore-disk (SOJOURN_IGNORE_DISK=1)")
+        assert lines[1].endswith("free some space, or continue anyway with --ignore-disk (SOJOURN_IGNORE_DISK=1)")
         assert not list((disk / "var").rglob("*.parquet"))
         subprocess.run(["mount", "-o", "remount,size=32m", str(disk)], check=True)
         assert runner.run(["ingest", str(run)], disk / "var")[0] == 0

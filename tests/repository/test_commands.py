@@ -26,7 +26,7 @@ DESTRUCTIVE = {"forget", "maintain expire", "maintain repair"}
 MEANINGS = {
     "--var": "Folder of all generated files. Default: $SOJOURN_VAR or ./var.",
     "--dry-run": "Show what would be done, without doing it.",
-    "--yes": "Do it without a confirmation.",
+    "--yes": "Do not ask for confirmation.",
     "--json": "Print the numbers of every figure as JSON;",
     "--full": "Count every day of connections from scratch",
     "--workers": r"Number of (files decoded|days written) in parallel; each uses one core.",
@@ -305,7 +305,7 @@ def test_a_file_in_the_way_of_a_folder_is_named_without_a_number_of_the_system(
     file = tmp_path / "file"
     file.touch()
     done = sojourn(*command, str(file))
-    assert (done.status, done.stderr) == (1, f"error: {file}: a file has this name; give another\n")
+    assert (done.status, done.stderr) == (1, f"error: {file}: a file with this name exists; give another name\n")
 
 
 def test_a_module_that_is_run_has_the_name_of_the_command(tmp_path: Path) -> None:

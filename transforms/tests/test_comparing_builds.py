@@ -82,8 +82,8 @@ def test_a_folder_without_a_build_is_named(tmp_path: Path) -> None:
     (tmp_path / "b" / "lake" / "commits").mkdir(parents=True)
     for other, said in (
         ("missing", "missing: no such folder"),
-        ("b/lake", "give the folder around it"),
-        (".", "no lake is in it"),
+        ("b/lake", "give its parent folder"),
+        (".", "it contains no lake"),
         ("b", "b has a lake and no build; run sojourn build --var "),
     ):
         with pytest.raises(FileNotFoundError, match=said):

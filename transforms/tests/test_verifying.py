@@ -390,7 +390,7 @@ def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:
     path = var / "lake" / "commits" / f"{first.name}.json"
     path.write_text(replace(first, records_read=6).to_json())
     assert verify(Lake(var / "lake"), full=False).missing == (
-        f"commit {first.name} is not what the next one was written after",
+        f"commit {first.name} is not the one that the next commit names",
     )
     lake, before = Lake(var / "lake"), sorted((var / "lake").rglob("*.parquet"))
     with pytest.raises(LakeDamagedError, match=f"commit {first.name} is not what"), lake.writing():

@@ -19,7 +19,7 @@ from sojourn_ingest.paths import Paths
 VarOption = Annotated[Path | None, typer.Option(help="Folder of all generated files. Default: $SOJOURN_VAR or ./var.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, without doing it.")]
 YesOption = Annotated[
-    bool, typer.Option("--yes", help="Do it without a confirmation. Required if there is no terminal.")
+    bool, typer.Option("--yes", help="Do not ask for confirmation. Required if there is no terminal.")
 ]
 IgnoreDiskOption = Annotated[
     bool,
@@ -57,8 +57,8 @@ def no_installation(folder: Path) -> str:
     if not folder.is_dir():
         return "no such folder"
     if (folder / "commits").is_dir():
-        return f"this is a lake; give the folder around it, {folder.absolute().parent}"
-    return "no lake is in it; give the folder that `sojourn ingest --var` filled"
+        return f"this is a lake; give its parent folder, {folder.absolute().parent}"
+    return "it contains no lake; give the folder that `sojourn ingest --var` filled"
 
 
 class NoLakeError(OperatorError):

@@ -42,6 +42,6 @@ def refuse_too_small_a_disk(what: str, needed_bytes: int, folder: Path, say: Cal
     say(f"disk: {what} needs about {size_text(needed_bytes)}; {size_text(free)} are free for {folder}")
     if needed_bytes > free:
         raise DiskTooSmallError(
-            f"{what} needs about {size_text(needed_bytes)} of disk, and {size_text(free)} are free for {folder}; "
-            f"make room, or go on anyway with {IGNORE_OPTION} ({IGNORE_VARIABLE}=1)"
+            f"{what} needs about {size_text(needed_bytes)} of disk, but only {size_text(free)} are free for "
+            f"{folder}; free some space, or continue anyway with {IGNORE_OPTION} ({IGNORE_VARIABLE}=1)"
         )

@@ -26,7 +26,7 @@ def _refuse_explosion(text: bytes | str) -> None:
             open_values.append([1])
             anchors.append(event.anchor)
             if len(anchors) > MOST_DEPTH:
-                raise yaml.YAMLError(f"nested more than {MOST_DEPTH} deep; write it flatter")
+                raise yaml.YAMLError(f"nested more than {MOST_DEPTH} levels deep; reduce the nesting")
             continue
         if isinstance(event, yaml.events.CollectionEndEvent):
             (count,) = open_values.pop()
@@ -41,7 +41,7 @@ def _refuse_explosion(text: bytes | str) -> None:
             sizes[anchor] = count
         open_values[-1][0] += count
         if open_values[-1][0] > MOST_VALUES:
-            raise yaml.YAMLError(f"its aliases stand for more than {MOST_VALUES:,} values; write them out")
+            raise yaml.YAMLError(f"its aliases expand to more than {MOST_VALUES:,} values; use fewer aliases")
 
 
 def load_yaml(text: bytes | str) -> Any:
@@ -58,4 +58,4 @@ def load_yaml(text: bytes | str) -> Any:
     try:
         return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one
     except (ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        raise yaml.YAMLError(f"a value is none of its type ({str(error)[:80]}); write texts in quotes") from error
+        raise yaml.YAMLError(f"a value does not have its type ({str(error)[:80]}); write texts in quotes") from error

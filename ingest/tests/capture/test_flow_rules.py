@@ -172,7 +172,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
 @pytest.mark.parametrize(
     ("flows", "message"),
     [
-        ([{"role": "app"}], "nothing says which flows it means"),
+        ([{"role": "app"}], "no condition says which flows it applies to"),
         ([{"role": "app", "src": "10.0.0.1", "sport": 1}], "proto, dst, dport of the 5-tuple is missing"),
         ([REST, NETFLIX_RULE], "rule 0 matches all remaining flows"),
         ([REST | {"proto": "tcp"}], "rest takes every flow"),
@@ -183,7 +183,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
         ([{"role": "app", "server_name": "nflxvideo"}], "is not the name of a server"),
         ([{"role": "app", "server_name": []}], "server_name"),
         ([{"role": "app", "proto": "udp", "port": 5}], "port: not a condition of a rule, which are proto, host, ports"),
-        ([{"role": "app", "ports": 5, "ssrc": 1}], "are of one flow; give its 5-tuple"),
+        ([{"role": "app", "ports": 5, "ssrc": 1}], "describe one flow; give its 5-tuple"),
         ([REST | {"first": True}], "rest takes every flow"),
         (
             [{"role": "app", "proto": "udp", "src": "x", "sport": 1, "dst": "10.0.0.1", "dport": 2}, REST],

@@ -394,7 +394,7 @@ def test_parts_in_a_wrong_order_are_refused_with_what_to_mend_and_read_alone(tmp
     attempts = ingest(tmp_path, inputs)
     refused = attempts["before.pcap1+continued"].commit
     assert (refused.status, refused.reason) == ("rejected", "not_contiguous")
-    assert "list the parts in the order of time" in (refused.message or "")
+    assert "list the parts in chronological order" in (refused.message or "")
     assert packets_of_flows(tmp_path) == [10, 10, 10, 29]
     assert bound(tmp_path) == {"capture_after"}
 

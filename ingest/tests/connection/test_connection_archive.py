@@ -224,6 +224,8 @@ def test_a_name_longer_than_any_is_not_read(tmp_path: Path) -> None:
     batches, reading = read(path)
     assert len(rows_of(batches)) == 1
     assert reading.fault is not None
-    assert reading.fault.message.startswith("tar archive is damaged after member 1: header of a member: a name longer")
+    assert reading.fault.message.startswith(
+        "tar archive is damaged after member 1: header of a member: its name is too long"
+    )
     # Names that are long and no longer than that are read.
     assert len(rows_of(read(archive(path, [ndt7()], lambda _: "x" * 5000))[0])) == 1

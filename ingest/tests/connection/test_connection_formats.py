@@ -485,4 +485,4 @@ def test_a_connection_of_a_clock_that_was_never_set_is_refused(described: Path, 
     path.write_text(f"{HEADER}\n{GOOD.replace('1321009871.123456789', str(number))}\n{GOOD}\n")
     rows, reading, _ = read(path, described)
     assert len(rows) == 1
-    assert reading.refused == {"start_ns: no date that a set clock shows": 1}
+    assert reading.refused == {"start_ns: implausible date (clock not set)": 1}

@@ -191,7 +191,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     gone = run(app, ["forget", HOST, "--yes", *var])
     assert gone.exit_code == 0
     assert "\nrun sojourn build: " in gone.output
-    assert "publications and copies in other folders still have it" in gone.output
+    assert "publications and copies in other folders still contain it" in gone.output
     lake.refresh()
     assert len(rows(lake, "connection")) == 1
     entries = [json.loads(line) for line in (tmp_path / "var" / "forgotten.jsonl").read_text().splitlines()]
@@ -203,7 +203,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     lake.refresh()
     assert len(rows(lake, "connection")) == 2
     again = run(app, ["forget", HOST, "--dry-run", *var])
-    assert again.stdout == "no row of the lake has this address\nnothing was changed: --dry-run\n"
+    assert again.stdout == "no row in the lake has this address\nnothing was changed: --dry-run\n"
     # The address stands nowhere below var, neither as text nor packed.
     for path in (tmp_path / "var").rglob("*"):
         if path.is_file():
@@ -239,7 +239,7 @@ def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) ->
     with lake.reading():
         refused = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: a build reads ")
+    assert refused.stderr.startswith("error: a build is reading ")
     assert refused.stderr.count("\n") == 1
     lake.refresh()
     assert lake.fingerprint() == state
@@ -264,7 +264,7 @@ def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
             patch.setattr(forget_command, "forget_in", forget_while_read)
             late = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
         assert late.exit_code == 1
-        assert "gone" not in late.stdout
+        assert "removed" not in late.stdout
         assert late.stderr.startswith("error: a build began to read ")
         assert late.stderr.count("\n") == 1
         assert named_on_disk(lake, host_key)

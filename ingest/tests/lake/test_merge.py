@@ -81,7 +81,7 @@ def test_a_merged_lake_is_that_of_all_files(labs: tuple[Path, Path], tmp_path: P
     assert lake.fingerprint() == union.fingerprint()
     assert facts(lake) == facts(union)
     assert outcomes(lake) == outcomes(union)
-    assert "1 with the content of another path" in said
+    assert "1 with the same content as another path" in said
     assert [row[3] for row in outcomes(lake)].count("rejected") == 1
     assert (Lake(tmp_path / "one" / "lake").fingerprint(), Lake(tmp_path / "two" / "lake").fingerprint()) == before
     assert reader_names(one.storage) == ([], [])
@@ -163,7 +163,7 @@ def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> No
     capture(data, HOST, packets=4)
     ingest(tmp_path / "two", data)
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
-    assert "paths with other content in each lake (1): " in said
+    assert "paths whose content differs between the lakes (1): " in said
     assert "--root" in said
     assert not (tmp_path / "all").exists()
 
@@ -174,7 +174,7 @@ def test_a_lake_with_other_sources_is_not_written_to(labs: tuple[Path, Path], tm
     capture(tmp_path / "more" / "c.pcap", OTHER, packets=2)
     before = ingest(tmp_path / "all", tmp_path / "more").fingerprint()
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
-    assert "has 1 source of none of the lakes" in said
+    assert "has 1 source that is in none of the lakes" in said
     assert Lake(tmp_path / "all" / "lake").fingerprint() == before
 
 
@@ -196,8 +196,8 @@ def test_what_is_no_installation_is_named_with_what_to_give(tmp_path: Path, labs
     (tmp_path / "empty").mkdir()
     for folder, said in (
         ("missing", "no such folder"),
-        ("one/lake", f"this is a lake; give the folder around it, {tmp_path / 'one'}"),
-        ("empty", "no lake is in it; give the folder that `sojourn ingest --var` filled"),
+        ("one/lake", f"this is a lake; give its parent folder, {tmp_path / 'one'}"),
+        ("empty", "it contains no lake; give the folder that `sojourn ingest --var` filled"),
     ):
         assert f"error: Invalid value for VAR: {tmp_path / folder}: {said}" in merged(
             tmp_path / "one", tmp_path / folder, "--into", tmp_path / "all", status=2

@@ -100,7 +100,7 @@ def test_frames_of_another_clip_behind_the_first_are_refused_and_counted(tmp_pat
     _, tables, reading = read(path)
     numbers = [row["frame_number"] for row in tables["tool_score"]]
     assert sorted(set(numbers)) == list(dict.fromkeys(numbers))
-    reason = "frame: its number does not follow the last one; give each clip a file of its own"
+    reason = "frame: its number does not follow the last one; put each clip into a separate file"
     assert (reading.records_read, reading.refused) == (2, {reason: 2})
 
 

@@ -143,7 +143,7 @@ def test_captures_of_a_run_whose_rate_changes_are_not_paired_and_the_outcome_say
     path.write_text(json.dumps(minimal(bandwidth_bps=None, bandwidth_programme="fall")))
     content = path.read_bytes()
     source = Source(path=path, compression="none", head=content, plain_bytes=len(content))
-    with pytest.raises(InputError, match="the delay between two captures needs one rate") as refused:
+    with pytest.raises(InputError, match="the delay between two captures needs a fixed rate") as refused:
         RunManifest().pair(source, CONTEXT.fingerprint)
     assert refused.value.reason == "rate_changes"
 

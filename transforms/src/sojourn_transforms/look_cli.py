@@ -44,7 +44,7 @@ def look(
         typer.Option(
             min=1,
             help="Number of files decoded in parallel; each uses one core.",
-            show_default="the number of cores, or fewer if the memory is short",
+            show_default="the number of cores, or fewer if memory is limited",
         ),
     ] = workers_that_fit(os.cpu_count() or 1),
 ) -> None:

@@ -332,7 +332,7 @@ def test_only_a_watch_that_has_an_end_fails_if_a_signal_ends_it(
     monkeypatch.setattr(time, "sleep", end)
     command = ["watch", str(tmp_path / "in"), "--var", str(tmp_path / "var"), *options]
     done = CliRunner().invoke(application(), command)
-    assert (done.exit_code, "stopped; what was committed stays" in done.output) == (status, True), done.output
+    assert (done.exit_code, "stopped; committed files are kept" in done.output) == (status, True), done.output
 
 
 def test_a_name_moves_no_cursor_and_is_no_markup() -> None:

@@ -141,9 +141,13 @@ def text_of(error: Exception) -> str:
         # Of a copy, the second name is what was written.
         where = error.filename2 or error.filename
         where = f"{where}: " if where else ""
-        return f"{where}No space left on device; make room and run the same command again, what was committed stays"
+        return (
+            f"{where}No space left on device; free some space and run the same command again (committed files are kept)"
+        )
     if isinstance(error, OSError) and error.filename and error.strerror:
-        what = "a file has this name; give another" if isinstance(error, FileExistsError) else error.strerror
+        what = (
+            "a file with this name exists; give another name" if isinstance(error, FileExistsError) else error.strerror
+        )
         return f"{error.filename}: {what}"
     return str(error)
 
@@ -179,6 +183,9 @@ def main() -> None:
         print(f"error: {error.name} is not installed: pip install 'sojourn[{extra}]'", file=sys.stderr)
         sys.exit(1)
     except MemoryError:
-        text = "not enough memory; what was committed stays: run the same command with fewer --workers, or more memory"
+        text = (
+            "not enough memory; run the same command again with fewer --workers or more memory (committed "
+            "files are kept)"
+        )
         print(f"error: {text}", file=sys.stderr)
         sys.exit(1)

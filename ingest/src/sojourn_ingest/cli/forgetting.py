@@ -60,7 +60,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     kind, host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
     lake = paths.open_lake()
     if dry_run or not yes:
-        _print(find(lake, host_keys), "would go", kind)
+        _print(find(lake, host_keys), "would be removed", kind)
     if not confirmed(yes, dry_run):
         return
     try:
@@ -80,30 +80,30 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
-    _print(forgettings, "gone", kind)
-    typer.echo(f"kept out from now on by {printable(paths.forgotten)}")
+    _print(forgettings, "removed", kind)
+    typer.echo(f"it is in {printable(paths.forgotten)}, which keeps it out of every later ingest")
     # A build refuses an empty lake.
     commands = "sojourn build" if lake.live() else "sojourn ingest, then sojourn build"
-    typer.echo(f"run {commands}: it makes the marts without it and removes older snapshots")
-    typer.echo("publications and copies in other folders still have it: publish again, and remove the older ones")
+    typer.echo(f"run {commands} to rebuild the marts without it and remove older snapshots")
+    typer.echo("publications and copies in other folders still contain it: publish again, and delete the old ones")
 
 
 def _refuse_while_read(lake: Lake) -> None:
     if lake.is_read():
-        raise LakeBusyError(f"a build reads {lake.storage.uri} and would keep the host; wait for it to end")
+        raise LakeBusyError(f"a build is reading {lake.storage.uri} and would keep the host; wait for it to end")
 
 
 def _refuse_what_is_left(lake: Lake) -> None:
     # A build that began after the check before keeps every file that was there.
     if lake.leftovers():
-        what = "meanwhile, and files with the host's rows stay until it ends; then run the same command again"
+        what = "and keeps files with the host's rows; wait for it to end, then run the same command again"
         raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
 
 
 def _print(forgettings: list[Forgetting], title: str, kind: str) -> None:
     if not forgettings:
         # A mistyped address or key is a name.
-        typer.echo(f"no row of the lake has this {kind}")
+        typer.echo(f"no row in the lake has this {kind}")
         return
     rows: Counter[str] = Counter()
     sources: Counter[str] = Counter()

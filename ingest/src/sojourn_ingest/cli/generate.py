@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
         """Generate synthetic measurements with known truth."""
 
     group.command("connections", short_help="Generate connections with known RTT.")(connections)
-    group.command("flent", short_help="Generate flent's results of two queues.")(flent)
-    group.command("passive-rtt", short_help="Generate a day of ePPing's output with a known worst site.")(passive_rtt)
+    group.command("flent", short_help="Generate flent results for two queues.")(flent)
+    group.command("passive-rtt", short_help="Generate a day of ePPing output with a known worst site.")(passive_rtt)
     app.add_typer(group, name="generate")
 
 
@@ -38,7 +38,9 @@ def connections(
         typer.Option(help="Folder to write to, one Parquet file per day. The true distribution is written next to it."),
     ],
     rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another synthetic data set.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; each seed gives a different synthetic data set.")
+    ] = 1,
     days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections are spread.")] = 28,
     workers: Annotated[
         int, typer.Option(min=1, help="Number of days written in parallel; each uses one core.")
@@ -58,7 +60,7 @@ def connections(
     """
     if rows < days:
         raise typer.BadParameter(
-            f"{counted(rows, 'connection')} cannot spread over {counted(days, 'day')}", param_hint="--days"
+            f"{counted(rows, 'connection')} cannot be spread over {counted(days, 'day')}", param_hint="--days"
         )
     from sojourn_ingest.synthetic.connection_files import dataset_of, truth_path, write_world
     from sojourn_ingest.synthetic.connection_world import ConnectionWorld
@@ -77,14 +79,14 @@ def connections(
     typer.echo(
         f"{counted(rows, 'synthetic connection')} of {dataset_of(world)} in {printable(out)}, "
         f"{rows / seconds:,.0f} per second; "
-        f"{printable(truth_path(out.resolve()))} has their true distribution"
+        f"their true distribution is in {printable(truth_path(out.resolve()))}"
     )
 
 
 def flent(
-    out: Annotated[Path, typer.Option(help="Folder to write to, one file of flent for each run.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to; one flent file per run.")],
 ) -> None:
-    """Generate flent's results of two queues, six repetitions each, in which FQ-CoDel waits 95 ms less than pfifo.
+    """Generate flent results for two queues, six repetitions each, in which FQ-CoDel waits 95 ms less than pfifo.
 
     The tutorial on flent reads them. Flent has no flag for what was not measured: the note in each file states it.
 
@@ -98,7 +100,7 @@ def flent(
 
     written = write_flent_files(out)
     typer.echo(
-        f"{counted(len(written), 'file')} of {' and '.join(LOADED_MS)} in {printable(out)}, generated and not measured"
+        f"{counted(len(written), 'file')} of {' and '.join(LOADED_MS)} in {printable(out)}, generated, not measured"
     )
 
 
@@ -111,10 +113,14 @@ def passive_rtt(
         Path,
         typer.Option(help="Folder to write to: pping/ with a file per hour, the lookups next to it, and truth.json."),
     ],
-    samples: Annotated[int, typer.Option(min=1, max=10**10, help="RTT samples of the day.")] = 200_000,
-    circuits: Annotated[int, typer.Option(min=100, max=MOST_CIRCUITS, help="Circuits of the access network.")] = 400,
-    sites: Annotated[int, typer.Option(min=5, max=1000, help="Sites that the circuits hang from.")] = 12,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Another seed gives another network.")] = 1,
+    samples: Annotated[int, typer.Option(min=1, max=10**10, help="Number of RTT samples.")] = 200_000,
+    circuits: Annotated[
+        int, typer.Option(min=100, max=MOST_CIRCUITS, help="Number of circuits in the access network.")
+    ] = 400,
+    sites: Annotated[int, typer.Option(min=5, max=1000, help="Number of sites to which the circuits connect.")] = 12,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; each seed gives a different network.")
+    ] = 1,
 ) -> None:
     """Generate one day of passive RTT of an access network, as ePPing's JSON, with LibreQoS' list of circuits.
 
@@ -140,5 +146,5 @@ def passive_rtt(
     typer.echo(
         f"{counted(samples, 'synthetic RTT sample')} of {counted(circuits, 'circuit')} at {sites} sites "
         f"in {printable(out)}/pping; "
-        f"{printable(out)}/truth.json has what was planted"
+        f"the planted values are in {printable(out)}/truth.json"
     )

@@ -34,7 +34,7 @@ WorkersOption = Annotated[
     typer.Option(
         min=1,
         help="Number of files decoded in parallel; each uses one core.",
-        show_default="the number of cores, or fewer if the memory is short",
+        show_default="the number of cores, or fewer if memory is limited",
     ),
 ]
 PacketsOption = Annotated[
@@ -43,15 +43,15 @@ PacketsOption = Annotated[
 ServerNamesOption = Annotated[
     ServerNames,
     typer.Option(
-        help="What to keep of server names in captures. registrable: the registrable domain (example.com for "
+        help="How much of server names in captures to keep. registrable: the registrable domain (example.com for "
         "www.example.com); full: the full name; none: no name."
     ),
 ]
 PrefixTableOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="CSV (prefix, asn, country) or MMDB file with the AS and country of clients. May be repeated; the first "
-        "file that has an address is used."
+        help="CSV (prefix, asn, country) or MMDB file with the AS and country of clients. May be repeated; "
+        "the first file that contains an address is used."
     ),
 ]
 AccessRulesOption = Annotated[

@@ -102,7 +102,9 @@ def run_ingest(options: IngestOptions) -> None:
         if enrichment.circuits is not None and enrichment.circuits.claimed_twice:
             count = enrichment.circuits.claimed_twice
             console.print(
-                markup(f"{options.circuits}: {counted(count, 'subnet')} of several circuits, counted as of none")
+                markup(
+                    f"{options.circuits}: {counted(count, 'subnet')} claimed by several circuits and assigned to none"
+                )
             )
         lake = paths.open_lake()
         try:
@@ -135,7 +137,7 @@ def run_ingest(options: IngestOptions) -> None:
             console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            console.print("stopped; what was committed stays, the same command completes the rest")
+            console.print("stopped; committed files are kept, and the same command ingests the rest")
             raise typer.Exit(130) from error
         attempts = list(by_path.values())
         _print_summary(output_console(), attempts)

@@ -60,7 +60,7 @@ def listed_inputs(crate: Path) -> tuple[list[ListedInput], list[str]]:
         raise CrateError(f"{crate} is not an RO-Crate of `sojourn publish`") from error
     if not entities or not any("modifiedNs" in one for one in entities):
         raise CrateError(
-            f"{crate} does not say where its inputs were, because not all of the build was published; "
+            f"{crate} does not list the paths of its inputs, because only part of the build was published; "
             "publish it with the dataset ingest_outcome"
         )
     listed, warnings = [], []
@@ -68,7 +68,7 @@ def listed_inputs(crate: Path) -> tuple[list[ListedInput], list[str]]:
         if entity.get("derived"):
             continue
         if not entity.get("contentHash"):
-            warnings.append(f"{entity.get('name')} had no content that could be read, so nobody can find it again")
+            warnings.append(f"{entity.get('name')} had no readable content, so it cannot be located")
             continue
         listed.append(_listed(crate, entity))
     return listed, warnings
@@ -84,7 +84,7 @@ def _listed(crate: Path, entity: dict[str, Any]) -> ListedInput:
             is_duplicate="duplicateOf" in entity,
         )
     except (KeyError, ValueError, TypeError) as error:
-        raise CrateError(f"{crate}: {entity.get('@id')} lacks what is needed to find it: {error}") from error
+        raise CrateError(f"{crate}: {entity.get('@id')} is incomplete: {error}") from error
 
 
 def found_files(listed: Iterable[ListedInput], sources: list[Path]) -> dict[ListedInput, Path]:
@@ -136,7 +136,9 @@ def staged_inputs(crate: Path, sources: list[Path], folder: Path) -> Iterator[St
         files = [_placed(one, matches[one], folder) for one in sorted(listed, key=lambda o: (o.is_duplicate, o.path))]
         other = [one.path for one in listed if matches[one].stat().st_size != one.size_bytes]
         if other:
-            warnings.append(f"{len(other)} inputs are compressed in another way than they were, such as {other[0]}")
+            warnings.append(
+                f"{len(other)} inputs are not compressed as they were when they were ingested, such as {other[0]}"
+            )
         yield StagedInputs(folder, tuple(files), tuple(warnings))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -145,7 +147,7 @@ def staged_inputs(crate: Path, sources: list[Path], folder: Path) -> Iterator[St
 def _placed(one: ListedInput, source: Path, folder: Path) -> Path:
     target = folder / one.path.lstrip("/")
     if ".." in target.parts:
-        raise CrateError(f"the crate names {one.path!r}, which leads out of the folder")
+        raise CrateError(f"the crate names {one.path!r}, which is outside the folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.stat().st_mtime_ns == one.modified_ns:
         try:

@@ -21,7 +21,9 @@ def merge(
     ],
     into: Annotated[
         Path,
-        typer.Option(metavar="VAR", help="Folder of the merged installation: new, or of this merge."),
+        typer.Option(
+            metavar="VAR", help="Folder of the merged installation: a new one, or that of an interrupted merge."
+        ),
     ],
     dry_run: DryRunOption = False,
     forgotten_checked: Annotated[

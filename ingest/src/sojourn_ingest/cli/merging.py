@@ -53,8 +53,8 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     )
     if not target.secrets.exists():
         typer.echo(
-            f"{printable(target.secrets)} is not there: before you ingest more files, copy that of the installation "
-            "whose keys you keep, or the next ingest makes new keys"
+            f"{printable(target.secrets)} is missing: before you ingest more files, copy it from the "
+            "installation whose keys you keep; otherwise, the next ingest creates new keys"
         )
 
 
@@ -63,8 +63,8 @@ def _forgotten(installations: Sequence[Paths], checked: bool) -> list[str]:
     lists = [forgotten_entries(paths.forgotten) for paths in installations]
     if not checked and any(set(one) != set(lists[0]) for one in lists):
         raise MergeError(
-            "the installations have forgotten other hosts; run sojourn forget for each of them in the others too, and "
-            "then give --forgotten-checked"
+            "the installations have forgotten different hosts; run sojourn forget for each of them in the "
+            "other installations, then give --forgotten-checked"
         )
     return list({name: line for one in lists for name, line in one.items()}.values())
 
@@ -85,10 +85,10 @@ def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
 
 def _tell(plan: MergePlan, sources: Sequence[Path]) -> None:
     typer.echo(
-        f"{counted(len(plan.commits), 'source')}, of them {plan.same_paths:,} in several lakes, and "
-        f"{plan.same_contents:,} with the content of another path, of which they become duplicates"
+        f"{counted(len(plan.commits), 'source')}: {plan.same_paths:,} in several lakes, and "
+        f"{plan.same_contents:,} with the same content as another path, which become duplicates"
     )
     for path, keys in zip(sources, plan.keys, strict=True):
         typer.echo(f"{printable(path)}: addresses under {', '.join(keys) or 'no key'}")
     if len({key for keys in plan.keys for key in keys}) > 1:
-        typer.echo("the lakes have several address keys: count hosts within one key only")
+        typer.echo("the lakes use different address keys: count hosts within one key only")

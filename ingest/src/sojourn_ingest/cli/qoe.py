@@ -12,11 +12,11 @@ from sojourn_ingest.printable import counted
 
 def register(app: typer.Typer) -> None:
     """Add ``qoe`` to the command line."""
-    group = typer.Typer(no_args_is_help=True, help="Compute the quality of video from a capture of its run.")
+    group = typer.Typer(no_args_is_help=True, help="Compute video quality from the capture of a run.")
 
     @group.callback()
     def qoe_options() -> None:
-        """Compute the quality of video from a capture of its run, as files that `sojourn ingest` reads."""
+        """Compute video quality from the capture of a run, as files that `sojourn ingest` reads."""
 
     group.command("video", short_help="SSIM and PSNR of each frame that arrived.")(video)
     app.add_typer(group, name="qoe")
@@ -28,10 +28,10 @@ def video(
     out: Annotated[Path, typer.Option(help="Folder of the run: ssim.log and psnr.log are written there.")],
     before: Annotated[
         Path | None,
-        typer.Option(help="Capture before the bottleneck. Needed if the file's times are not those of the stream."),
+        typer.Option(help="Capture before the bottleneck. Needed if the stream has other timestamps than the file."),
     ] = None,
     ssrc: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="RTP stream, where a capture has several.")
+        int | None, typer.Option(min=0, max=2**32 - 1, help="SSRC of the RTP stream, if the capture has several.")
     ] = None,
 ) -> None:
     """Decode the frames that arrived and compare them with those that were sent.
@@ -56,11 +56,12 @@ def video(
     )
     if unscored > 0:
         typer.echo(
-            f"without a score, and not in the mean: {counted(unscored, 'frame')} before the first that arrived",
+            f"{counted(unscored, 'frame')} before the first that arrived: no score, and not in the mean",
             err=True,
         )
     if before is None:
         typer.echo(
-            "packets lost before the first or after the last that arrived are not counted; --before counts them",
+            "packets lost before the first or after the last one that arrived are not counted; use --before "
+            "to count them",
             err=True,
         )

@@ -172,7 +172,8 @@ def _bytes_of(path: Path) -> bytes:
         raise InputError("unreadable", f"{path}: cannot be read: {error.strerror}") from error
     if len(content) > LARGEST_BYTES:
         message = (
-            f"{path}: larger than {LARGEST_BYTES // 2**20} MiB, which no list of circuits is; give ShapedDevices.csv"
+            f"{path}: larger than {LARGEST_BYTES // 2**20} MiB, the limit for a list of circuits; give "
+            "ShapedDevices.csv"
         )
         raise InputError("too_large", message)
     return content

@@ -81,7 +81,7 @@ def _csv_rows(path: Path, content: bytes) -> Rows:
     if "prefix" not in named or not {"asn", "country"} & set(named):
         raise InputError(
             "unrecognised_format",
-            f"{path}: a prefix list has the columns prefix and asn or country (or both), this one has "
+            f"{path}: a prefix list has the columns prefix and asn or country (or both); this one has "
             f"{', '.join(named)}",
         )
     for name in ("prefix", "asn", "country"):

@@ -181,7 +181,7 @@ class Format(ABC):
     #: First bytes of contents that its reader can hash as it reads them, of which nothing but these tell the format.
     hashed_magics: frozenset[bytes] = frozenset()
     #: What a source without a fact is, and what to do.
-    without_facts: str = "nothing in it became a fact"
+    without_facts: str = "no record in it can be used"
 
     @property
     @abstractmethod

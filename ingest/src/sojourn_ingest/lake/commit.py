@@ -172,7 +172,7 @@ class Commit:
         try:
             content = json.loads(text)
         except RecursionError as error:
-            raise ValueError("its values are nested without end") from error
+            raise ValueError("its values are nested too deeply") from error
         checksum = content.pop(CHECKSUM, None) if isinstance(content, dict) else None
         if checksum is not None and checksum != _checksum(content):
             raise ValueError("its content was altered")

@@ -436,7 +436,7 @@ class Lake:
         """
         return (
             *(gap.text for gap in ([] if self._skips else self._gaps)),
-            *(f"commit {name} is not what the next one was written after" for name in self.altered_commits()),
+            *(f"commit {name} is not the one that the next commit names" for name in self.altered_commits()),
             *([f"{self.damaged_head} is damaged"] if self.damaged_head else []),
             *(["the head of the chain is missing, and perhaps the last commits"] if self._lacks_head() else []),
         )

@@ -87,9 +87,9 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
     MergeError
         If a path, the description of a study, a run or the files of a recording differ between the lakes.
     """
-    _refuse_differing(lakes, _contents_by_path, "paths with other content in each lake", _OTHER_PATHS)
-    _refuse_differing(lakes, _contents_by_subject, "subjects that each lake describes in another way", _OTHER_SUBJECTS)
-    _refuse_differing(lakes, _contents_by_run, "runs of the same name from other files", _OTHER_RUNS)
+    _refuse_differing(lakes, _contents_by_path, "paths whose content differs between the lakes", _OTHER_PATHS)
+    _refuse_differing(lakes, _contents_by_subject, "subjects that the lakes describe differently", _OTHER_SUBJECTS)
+    _refuse_differing(lakes, _contents_by_run, "runs with the same name but different files", _OTHER_RUNS)
     _refuse_split_recordings(lakes)
     by_path: dict[tuple[str, str], tuple[Lake, Commit]] = {}
     same_paths = 0
@@ -169,7 +169,7 @@ def _refuse_split_recordings(lakes: Sequence[Lake]) -> None:
     alone = [c.source_path for lake in lakes for c in lake.live() if c.holds_facts and c.content_hash in parts]
     _refuse(
         sorted(alone),
-        "files that are part of a recording in one lake and stand alone in another",
+        "files that are part of a recording in one lake and separate in another",
         "ingest all files of the recording into both",
     )
 
@@ -192,7 +192,8 @@ def merge(plan: MergePlan, target: Lake) -> int:
     there = {commit.name for commit in target.live()}
     if there - named:
         raise MergeError(
-            f"{target.storage.uri} has {counted(len(there - named), 'source')} of none of the lakes; give a new folder"
+            f"{target.storage.uri} has {counted(len(there - named), 'source')} that "
+            f"{'is' if len(there - named) == 1 else 'are'} in none of the lakes; give a new folder"
         )
     written = 0
     for one in plan.commits:

@@ -73,7 +73,7 @@ def holding_files(storage: Storage, renew_s: float = RENEW_S) -> Iterator[None]:
                 storage.delete(name)
         except Exception as error:  # noqa: BLE001 - a store's client has errors of its own
             # It ends by itself: no reason to fail what was read well, nor to hide why it was not.
-            logger.warning("%s: a reader's hold stays until its time is over: %s", storage.uri, error)
+            logger.warning("%s: a reader's hold stays until it expires: %s", storage.uri, error)
 
 
 def _hold(storage: Storage) -> str:

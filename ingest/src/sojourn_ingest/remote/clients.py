@@ -63,11 +63,9 @@ def _said(error: BaseException) -> str:
     if code is not None and code[1] == "NoSuchBucket":
         return "there is no such bucket"
     if (code is not None and code[1] == "AccessDenied") or "403 Forbidden" in text:
-        return (
-            f"access is denied{'' if code is None else f' ({code[1]})'}; check the credentials and what they may read"
-        )
+        return f"access is denied{'' if code is None else f' ({code[1]})'}; check the credentials and their permissions"
     if type(error).__name__ == "InvalidPathError":
-        return f"{first_line(error)}; such a key cannot be read, rename the object"
+        return f"{first_line(error)}; such a key cannot be read; rename the object"
     return first_line(error)
 
 
@@ -89,7 +87,7 @@ def store_errors(uri: str) -> Iterator[None]:
     except FileNotFoundError as error:
         if "NoSuchBucket" in str(error):
             raise StorageError(f"{uri}: {_said(error)}") from error
-        raise FileNotFoundError(error.errno or 2, "it is not there, or not any more", uri) from error
+        raise FileNotFoundError(error.errno or 2, "it does not exist, or no longer exists", uri) from error
     except PermissionError as error:
         raise PermissionError(error.errno or 13, "access is denied", uri) from error
     except StorageError:

@@ -148,7 +148,7 @@ def fetch(path: RemotePath, file: BinaryIO, most_bytes: int | None = None) -> St
             # Not a fault of the source: nothing is recorded of it.
             raise StorageError(
                 f"{path}: a copy of {size_text(wanted)} does not fit into {folder_of_copies()}, where "
-                f"{size_text(free)} are free; make room, or set TMPDIR; what was committed stays"
+                f"{size_text(free)} are free; free some space or set TMPDIR (committed files are kept)"
             )
         copied = 0
         for piece in pieces:

@@ -61,7 +61,7 @@ def state_of(path: RemotePath) -> State:
         return cached
     if folder is not None:
         if path not in folder:
-            raise FileNotFoundError(2, "it is not there, or not any more", str(path))
+            raise FileNotFoundError(2, "it does not exist, or no longer exists", str(path))
         return folder[path]
     return state_now(path)
 

@@ -64,7 +64,7 @@ def score_frames(
     out
         Folder to write to, such as that of the run's manifest.
     ssrc
-        Which RTP stream, where a capture has several.
+        SSRC of the RTP stream, if the capture has several.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def score_frames(
         ]  # fmt: skip
         if not scores:
             advice = "" if before is not None else "; give --before if the file's times are not those of the stream"
-            raise VideoError(f"{after}: no frame of the clip has one that arrived at its time{advice}")
+            raise VideoError(f"{after}: no frame that arrived matches the clip in time{advice}")
         for file_name in (SSIM_FILE, PSNR_FILE):
             (out / file_name).write_bytes((folder / file_name).read_bytes())
     return FrameScores(arrived, sent_packets, sent_packets - arrived.packets, sent_frames, len(scores), fmean(scores))
@@ -117,7 +117,7 @@ def _times(clip: Path) -> tuple[float, float, int]:
     # Transport streams end some lines in a comma, and a packet may have no time.
     times = [float(text) for line in said.splitlines() if (text := line.strip().rstrip(",")) not in ("", "N/A")]
     if not times:
-        raise VideoError(f"{clip.name}: no video in it that ffmpeg reads; give a clip with a video stream")
+        raise VideoError(f"{clip.name}: ffmpeg finds no video in it; give a clip with a video stream")
     return min(times), max(times), len(said.split())
 
 

@@ -253,7 +253,8 @@ class SparkRunner:
             lines = [line for line in str(error).splitlines() if line.strip()]
             message = next((line for line in reversed(lines) if "Error" in line and " at " not in line), lines[0])
             text = (
-                f"a Spark job failed: {message.strip()}; what was committed stays, the same command completes the rest"
+                f"a Spark job failed: {message.strip()}; committed files are kept, and the same command "
+                "ingests the rest"
             )
             raise SparkError(text) from error
         finally:

@@ -67,7 +67,7 @@ def run_watch(options: IngestOptions, *, quiet_s: float, memory: str | None, onc
         console.print(f"[red]error:[/red] {markup(error)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
-        console.print("stopped; what was committed stays, and the next watch continues from there")
+        console.print("stopped; committed files are kept, and the next watch continues from there")
         if once:
             # It did not come to the end that it has.
             raise typer.Exit(128 + (signals[-1] if signals else signal.SIGINT)) from error

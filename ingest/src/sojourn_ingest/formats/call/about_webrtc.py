@@ -23,8 +23,8 @@ FIREFOX_KEYS: Final = ("bandwidthEstimations", "codecStats", "iceCandidatePairSt
 SAVED_PAGE = re.compile(rb'\s*<div id="content".{0,65536}?about-webrtc-', re.DOTALL)
 
 SAVED_PAGE_MESSAGE: Final = (
-    "page that Firefox's about:webrtc saves, which shows one moment of a call as text; give what its button "
-    '"Copy Report History" copies'
+    "page saved from Firefox's about:webrtc, which shows one moment of a call as text; use its button "
+    '"Copy Report History" and give the copied text'
 )
 
 

@@ -114,7 +114,7 @@ class _Lines:
                 else:
                     present.pop(name, None)
         if sum(map(len, self._reports.values())) > MOST_REPORTS:
-            raise InputError("corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has so many")
+            raise InputError("corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has that many")
         for name in present:
             report = value.get(name)
             yield name, _named(report) if isinstance(report, dict) else UNCHANGED

@@ -226,7 +226,7 @@ class StreamRows:
             if clock != clock_before or _is_below(values, before):
                 stream_number += 1
         elif len(self._last) >= MOST_REPORTS:
-            raise InputError("corrupt_record", f"more than {MOST_REPORTS} streams in one file; no call has so many")
+            raise InputError("corrupt_record", f"more than {MOST_REPORTS} streams in one file; no call has that many")
         self._last[key] = (stream_number, clock, values if values is not report.values else values.copy())
         stats_format = "legacy" if report.role.startswith("ssrc") else "standard"
         described = (report.media_kind, stats_format, poll_ns, clock)
@@ -245,7 +245,7 @@ class StreamRows:
             if report is None:
                 if self._report_count >= MOST_REPORTS:
                     raise InputError(
-                        "corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has so many"
+                        "corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has that many"
                     )
                 self._report_count += 1
             # A report that is whole again takes the place of what was known: another stream may have its name.

@@ -41,7 +41,7 @@ class Capture(JoinedFormat):
     name = "capture"
     holds_addresses = True
     hashed_magics = frozenset((*PCAP_MAGICS, PCAPNG_MAGIC))
-    without_facts = "the capture has no packet; look at the interface and the filter that it was recorded with"
+    without_facts = "the capture has no packets; check the interface and the filter of the recording"
 
     def __init__(
         self,
@@ -134,13 +134,13 @@ class Capture(JoinedFormat):
             spans = [capture_span(path) for path in parts]
         except (_native.DecodeError, InputError) as error:
             said = error.message if isinstance(error, InputError) else error.args[0]
-            return InputError("unreadable_part", f"the parts that the manifest lists cannot all be read: {said}")
+            return InputError("unreadable_part", f"not all parts listed in the manifest can be read: {said}")
         for (one, span), (other, next_span) in pairwise(zip(parts, spans, strict=True)):
             reason = why_not_continued(span, next_span, None)
             if reason is not None:
                 return InputError(
                     "not_contiguous",
-                    f"{other.name} does not continue {one.name}: {reason}; list the parts in the order of time",
+                    f"{other.name} does not continue {one.name}: {reason}; list the parts in chronological order",
                 )
         return None
 

@@ -150,7 +150,7 @@ def why_not_continued(one: Span, other: Span, silence_ns: int | None) -> str | N
     if other.first_ns < one.last_ns - OVERLAP_NS:
         return "the later one begins before the earlier one has ended"
     if silence_ns is not None and other.first_ns - one.last_ns > silence_ns:
-        return "too much time is between them"
+        return "the gap between them is too long"
     return None
 
 

@@ -89,7 +89,7 @@ class _Entry(tarfile.TarInfo):
         except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
             raise tarfile.ReadError(f"header of a member: {error}") from error
         if entry.type in NAMING_TYPES and entry.size > LONGEST_NAME_BYTES:
-            raise tarfile.ReadError("header of a member: a name longer than any")
+            raise tarfile.ReadError("header of a member: its name is too long")
         return entry
 
 
@@ -124,7 +124,7 @@ class ConnectionArchive(ConnectionFormat):
     """
 
     name = "connection_archive"
-    without_facts = "no capture and no connection with a time among its files"
+    without_facts = "none of its files is a capture or has connections with a time"
 
     def __init__(self, members: Sequence[MemberFormat]) -> None:
         self._members = members
@@ -236,7 +236,7 @@ class ConnectionArchive(ConnectionFormat):
                 return
             chosen = next((one for one in self._members if one.recognises(source)), None)
             if chosen is None and is_archive(head):
-                raise InputError("archive_in_archive", "an archive itself; unpack it")
+                raise InputError("archive_in_archive", "also an archive; unpack it")
             if chosen is None:
                 raise InputError("unrecognised_format", "no reader of connections recognises it")
             inner = Reading()

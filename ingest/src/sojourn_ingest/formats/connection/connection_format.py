@@ -134,7 +134,7 @@ class ConnectionRows:
         keep = self._refuse(everything, malformed, "client_address: not an address")
         starts = batch.column("start_ns")
         no_date = pc.or_(pc.less(starts, EARLIEST_NS), pc.greater_equal(starts, LATEST_NS))
-        keep = self._refuse(keep, pc.fill_null(no_date, False), "start_ns: no date that a set clock shows")
+        keep = self._refuse(keep, pc.fill_null(no_date, False), "start_ns: implausible date (clock not set)")
         for name in RTT_COLUMNS:
             wrong = pc.fill_null(pc.less(batch.column(name), 0), False)
             keep = self._refuse(keep, wrong, f"{name}: negative")

@@ -61,7 +61,7 @@ class ConnectionTableMapping(BaseModel, extra="forbid"):
         if unknown:
             raise ValueError(f"no column {', '.join(unknown)} to map to; there are {', '.join([*RAW, *MAPPED])}")
         if "start_ns" not in self.fields:
-            raise ValueError("start_ns needs a mapping, as every connection has a time")
+            raise ValueError("start_ns needs a mapping, because every connection has a time")
         if {"client_address", "client_host"} <= set(self.fields):
             raise ValueError("give client_address or client_host, not both")
         for name, mapping in self.fields.items():

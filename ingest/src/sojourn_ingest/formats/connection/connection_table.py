@@ -235,7 +235,7 @@ def _json_batches(handle: BinaryIO, reading: Reading) -> Iterator[pa.RecordBatch
         if newline:
             yield from _json_lines(whole + newline, reading)
         elif len(rest) > 16 * BLOCK_BYTES:
-            raise InputError("corrupt_record", "JSON Lines: a line is longer than any row; write one row per line")
+            raise InputError("corrupt_record", "JSON Lines: a line is too long; write one row per line")
     if rest.strip():
         yield from _json_lines(rest, reading)
 

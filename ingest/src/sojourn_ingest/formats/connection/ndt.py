@@ -41,7 +41,7 @@ def _connections(source: Source, reading: Reading, version: int) -> list[dict[st
         document = json.loads(text, parse_float=_absent, parse_int=_whole, parse_constant=_absent)
         seen = _native.ndt_connections(json.dumps(document).encode(), version)
     if seen is None:
-        raise InputError("corrupt_record", f"{what}: holds half a character; copy the file again")
+        raise InputError("corrupt_record", f"{what}: contains half a character; copy the file again")
     directions, refused, rows = seen
     reading.records_read += directions
     for reason in refused:
@@ -73,7 +73,7 @@ class Ndt5(MemberFormat):
     """One NDT5 test; only the direction from the server has an RTT."""
 
     name = "ndt5"
-    without_facts = "NDT5 result without an RTT: the test from the server was not made or not finished"
+    without_facts = "NDT5 result without an RTT: the test from the server was not run or did not finish"
     version = "ndt5-5"
     polled = Basis("m-lab-ndt5", rtt_basis="smoothed", sample_basis="polls")
     not_polled = Basis("m-lab-ndt5", rtt_basis="kernel_minimum", sample_basis="unknown")

@@ -310,7 +310,7 @@ def _of_lines(source: Source, reading: Reading, *, is_json: bool) -> Iterator[An
 
 def _refuse_without_date(text: bytes) -> None:
     if WITHOUT_DATE.match(text):
-        message = "lines of pping that have no date; run pping with -m, or ePPing with --format json"
+        message = "output of pping without dates; run pping with -m, or ePPing with --format json"
         raise InputError("no_date", message)
 
 

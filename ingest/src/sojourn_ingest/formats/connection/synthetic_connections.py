@@ -67,4 +67,6 @@ def _hold_to_codes(batch: pa.RecordBatch) -> None:
         if column.codes and column.name not in PROVENANCE:
             values = batch.column(column.name)
             if pc.any(pc.invert(pc.is_in(values.drop_null(), pa.array(column.codes, values.type)))).as_py():
-                raise InputError("damaged", f"{column.name} has a value that no generator writes; copy the file again")
+                raise InputError(
+                    "damaged", f"{column.name} has a value that the generator never writes; copy the file again"
+                )

@@ -43,7 +43,7 @@ def up_to_largest(handle: BinaryIO, what: str) -> bytes:
     """Return what is left of a stream; raise InputError if it is larger than any such document."""
     text = handle.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
-        raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, the limit of such documents")
+        raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, the limit for such documents")
     return text
 
 

@@ -49,7 +49,8 @@ class BoundedNesting:
         if content:
             opened = self._open + np.cumsum(_STEP[np.frombuffer(content, dtype=np.uint8)], dtype=np.int64)
             if int(opened.max()) > MOST_OPEN:
-                raise InputError("corrupt_record", f"JSON is nested more than {MOST_OPEN:,} deep; no such document is")
+                message = f"JSON is nested more than {MOST_OPEN:,} levels deep, the limit for such documents"
+                raise InputError("corrupt_record", message)
             # A text may close more than it opens; that does not make room for more.
             self._open = max(int(opened[-1]), 0)
         return content

@@ -6,7 +6,7 @@ import re
 
 _UNPACK = "unpack it and give its folder"
 _CONVERT = "convert it: editcap -F pcap {name} {name}.pcap"
-_ONCE_MORE = "compressed twice; decompress it and give the file that comes out"
+_ONCE_MORE = "compressed twice; decompress it once and give the result"
 #: First bytes, as a regular expression; what the content is, and what to do.
 CONTENTS: tuple[tuple[bytes, str], ...] = (
     # These are read, but not in one another.
@@ -31,7 +31,7 @@ CONTENTS: tuple[tuple[bytes, str], ...] = (
     (rb"\x12\x05\0", "a scamper warts file, which is not read; record ping -D HOST"),
     (rb"RRD\0", "an RRD file, such as SmokePing's, which has only averages; record fping -D -c 100"),
     (rb"SQLite format 3\0", "an SQLite database; write its tables as CSV"),
-    (rb"%PDF-", "a PDF; give the file that it was made from"),
+    (rb"%PDF-", "a PDF; give the file from which it was made"),
 )
 
 

@@ -21,4 +21,4 @@ def whole_characters() -> Iterator[None]:
         yield
     except UnicodeEncodeError:
         message = "a text has half of a character (an escape between \\ud800 and \\udfff without its partner)"
-        raise InputError("corrupt_record", f"{message}; correct the tool that wrote it") from None
+        raise InputError("corrupt_record", f"{message}; fix the tool that wrote it") from None

@@ -61,7 +61,7 @@ class HttpArchive(Format):
     """HAR 1.2, as browsers save it: the time of each page's load event."""
 
     name = "http_archive"
-    without_facts = "HAR without a page that loaded; save it with the page loads it is of"
+    without_facts = "HAR without a page that loaded; load the page and save it again"
     holds_addresses = False
     version = "http-archive-5"
 
@@ -75,7 +75,7 @@ class HttpArchive(Format):
         log = json_document.read_object(source, "HAR", reading).get("log")
         pages = log.get("pages") if isinstance(log, dict) else None
         if not isinstance(pages, list) or not pages:
-            raise InputError("no_measurement", "HAR: the log has no pages; save it with the page loads it is of", 0)
+            raise InputError("no_measurement", "HAR: the log has no pages; load the page and save it again", 0)
 
         def scores() -> Iterator[Score]:
             earlier: set[tuple[str, str, float]] = set()
@@ -106,7 +106,7 @@ def _time_of_page(page: Any, earlier: set[tuple[str, str, float]]) -> float:
 class LinesOfLoads(Format):
     """A load per line, of which a line that cannot be read is refused and counted."""
 
-    without_facts = "no line is of a page that loaded; load the page again"
+    without_facts = "no line describes a page that loaded; load the page again"
     holds_addresses = False
 
     @staticmethod

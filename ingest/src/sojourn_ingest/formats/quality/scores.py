@@ -61,7 +61,7 @@ class FrameOrder:
             If it does not follow the last one.
         """
         if number <= self._last:
-            raise ValueError("its number does not follow the last one; give each clip a file of its own")
+            raise ValueError("its number does not follow the last one; put each clip into a separate file")
         self._last = number
 
 

@@ -88,7 +88,7 @@ def poll_events(stream: BinaryIO) -> Iterator[Event]:
             yield Begin(here if time is None else time[0])
             if time is not None and not text.startswith(b"["):
                 # One output, however many lines it has: those up to the next time are not each a poll.
-                yield Damaged("tc printed text here, as iproute2 6.1 does of classes even with -j", is_text=True)
+                yield Damaged("tc printed text here, as iproute2 6.1 does for classes even with -j", is_text=True)
                 time, is_text = None, True
                 continue
             document = _Document(is_list=time is not None)

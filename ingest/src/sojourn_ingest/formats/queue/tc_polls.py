@@ -52,7 +52,7 @@ class TcPolls(Format):
     """Polls of tc's counters over time."""
 
     name = "tc_polls"
-    without_facts = "no whole poll of tc in the file; record them with tc -s -j qdisc show"
+    without_facts = "no complete poll of tc in the file; record polls with tc -s -j qdisc show"
     holds_addresses = False
     version = "tc-polls-8"
 

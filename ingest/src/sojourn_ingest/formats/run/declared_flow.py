@@ -118,14 +118,14 @@ class DeclaredFlow(ManifestPart):
                 )
             return self
         if self.rest and (has_conditions or self.proto is not None):
-            raise ValueError("rest takes every flow; leave out what it is given with")
+            raise ValueError("rest takes every flow; remove the other conditions")
         if not (self.rest or has_conditions or self.proto is not None):
             raise ValueError(
-                "nothing says which flows it means; give src, sport, dst, dport and proto of one flow, or host, ports, "
-                "proto, server_name, more_than_bytes, first or rest"
+                "no condition says which flows it applies to; give src, sport, dst, dport and proto of one "
+                "flow, or host, ports, proto, server_name, more_than_bytes, first or rest"
             )
         if self.ssrc is not None or self.rtp_payload_type is not None or self.rtp is not None:
-            raise ValueError("ssrc, rtp_payload_type and rtp are of one flow; give its 5-tuple")
+            raise ValueError("ssrc, rtp_payload_type and rtp describe one flow; give its 5-tuple")
         if self.server_name is not None:
             self.server_name = [_domain(name) for name in self.server_name]
         return self

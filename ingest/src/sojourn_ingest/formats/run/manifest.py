@@ -187,7 +187,7 @@ class Manifest(ManifestPart):
         if self.links is None:
             return self
         if self.direction is None:
-            raise ValueError("links is given without direction, which says whose queue is the bottleneck")
+            raise ValueError("links is given without direction, which says which queue is the bottleneck")
         own = getattr(self.links, self.direction)
         for name in ("bandwidth_bps", "queue"):
             said, of_link = getattr(self, name), None if own is None else getattr(own, name)
@@ -219,7 +219,9 @@ class Manifest(ManifestPart):
     @model_validator(mode="after")
     def _has_a_rate(self) -> Manifest:
         if self.bandwidth_bps is None and self.bandwidth_programme is None:
-            raise ValueError("bandwidth_bps is missing; give it, or bandwidth_programme if the rate changes in the run")
+            raise ValueError(
+                "bandwidth_bps is missing; give it, or bandwidth_programme if the rate changes during the run"
+            )
         return self
 
     @model_validator(mode="after")

@@ -151,7 +151,7 @@ class RunManifest(DescribingFormat):
         if manifest.bandwidth_bps is None:
             raise InputError(
                 "rate_changes",
-                "the run's rate changes, and the delay between two captures needs one rate; give bandwidth_bps",
+                "the run's rate changes, but the delay between two captures needs a fixed rate; give bandwidth_bps",
             )
         (before, before_hash), (after, after_hash) = captures
         return CapturePair(

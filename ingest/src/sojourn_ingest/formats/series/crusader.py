@@ -155,7 +155,7 @@ def _ns(duration: Any) -> int:
     seconds, nanoseconds = (duration["secs"], duration["nanos"]) if isinstance(duration, dict) else duration
     ns = _count(seconds) * NS_PER_S + _count(nanoseconds)
     if ns >= LONGEST_NS:
-        raise ValueError("a time longer than any test")
+        raise ValueError("a time that is too long for a test")
     return ns
 
 
@@ -190,7 +190,7 @@ def _unframed(framed: bytes) -> bytes:
             raise ValueError("a frame of an unknown kind")
         size += len(part)
         if size > LARGEST_BYTES:
-            raise ValueError("larger than any result")
+            raise ValueError("too large for a result")
         parts.append(part)
     return b"".join(parts)
 
@@ -204,7 +204,7 @@ def _plain_bytes(block: bytes) -> int:
         if byte < 0x80:
             break
     if size > LARGEST_CHUNK:
-        raise ValueError("a frame larger than any")
+        raise ValueError("a frame that is too large")
     return size
 
 

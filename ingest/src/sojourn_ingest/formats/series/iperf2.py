@@ -65,7 +65,9 @@ SUM = -1
 #: Parallel transfers of one test begin together, as far as whole seconds and a report that is waited for tell.
 LONGEST_BETWEEN_STARTS_S = 3.0
 SEVERAL = "iperf2 report: tests that began at different times; put each test into a separate file"
-UNDATED = "iperf2 report: several transfers, and not when each began; record the client's with -i 1 -y C, a test a file"
+UNDATED = (
+    "iperf2 report: several transfers without their start times; record the client's with -i 1 -y C, one test per file"
+)
 
 
 @dataclass(frozen=True)

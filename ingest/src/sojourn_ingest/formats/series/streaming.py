@@ -142,7 +142,7 @@ def _parsed(line: bytes) -> _Line:
         return _Line(end_ns, buffered_s, stalls, stalled_s, playing, None, None, None)
     start_ns, rate_bps, size = _time_ns(segment, "start_ns"), _amount(segment, "rate_bps"), _amount(segment, "bytes")
     if start_ns > end_ns or rate_bps == 0:
-        raise ValueError("a segment that arrives before it is asked for, or has no rate")
+        raise ValueError("a segment arrives before it is requested, or has no rate")
     return _Line(end_ns, buffered_s, stalls, stalled_s, playing, start_ns, rate_bps, size * 8 / rate_bps)
 
 

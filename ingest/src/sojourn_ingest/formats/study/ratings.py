@@ -22,7 +22,7 @@ def wrong_ratings(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
     A key of a person that looks like an address of mail would name the person, so its row is refused. What is
     refused is never repeated.
     """
-    wrong = [("the key of the subject is an address of mail; give each a number", _holds_at(columns["subject_key"]))]
+    wrong = [("the key of a subject is an email address; use numbers instead", _holds_at(columns["subject_key"]))]
     if "rating" in columns:
         lowest, highest, rating = (
             pc.cast(columns[name], pa.float64()) for name in ("scale_lowest", "scale_highest", "rating")

@@ -54,7 +54,7 @@ class FlentDocument:
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise InputError("corrupt_record", "flent data file: version is missing; expected a whole number")
         if version > LAST_VERSION and not content.keys() >= NEEDED:
-            message = f"flent data file of version {version}, which lacks what versions 1 to {LAST_VERSION} have"
+            message = f"flent data file of version {version}, which lacks keys that versions 1 to {LAST_VERSION} have"
             raise InputError("unsupported_version", message)
         self.version = version
         self.metadata = _mapping(content.get("metadata"))

@@ -133,7 +133,7 @@ def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace]) -> Non
             built += starts - ends
             kept += 1
             if kept > MOST_HEADER_TOKENS:
-                raise InputError("too_large", f"{FILE}: its traces declare more than those of any file")
+                raise InputError("too_large", f"{FILE}: the headers of its traces are too large")
             if built == 0 and kind != "map_key":
                 traces[-1].header[str(keys[-1])] = builder.value
                 builder = None
@@ -216,6 +216,6 @@ def _records(handle: BinaryIO, separator: bytes) -> Iterator[bytes]:
         for record in whole:
             yield record + separator
         if len(rest) > LARGEST_RECORD_BYTES:
-            raise InputError("corrupt_record", f"{FILE}: a record is longer than any; copy the file again")
+            raise InputError("corrupt_record", f"{FILE}: a record is too long; copy the file again")
     if rest:
         yield rest
