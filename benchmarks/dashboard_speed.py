@@ -24,7 +24,6 @@ sys.path.insert(0, str(ROOT / "infra"))
 
 from launch import Servers, launch
 
-SOJOURN = str(Path(sys.executable).with_name("sojourn"))
 ASSETS = ROOT / "dashboards" / "assets" / "dashboards"
 GOAL_S = 3.0
 
@@ -34,14 +33,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def built(folder: Path, sample: Path) -> Path:
-    """Return a folder with a build: this one, or else the sample built into it."""
-    if not (folder / "snapshots" / "CURRENT").exists():
-        for words in (["ingest", str(sample)], ["build"]):
-            subprocess.run([SOJOURN, *words, "--var", str(folder)], check=True, stdout=subprocess.DEVNULL)
-    return folder
 
 
 def views(servers: Servers, slugs: list[str], number: int, picture: Path | None) -> Iterator[dict[str, Any]]:
@@ -115,18 +106,16 @@ def middle(rows: list[dict[str, Any]], name: str) -> float:
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="folder with a build; the sample is built if not")
-    parser.add_argument("--sample", type=Path, default=ROOT / "ingest" / "sample", help="what is built")
+    parser.add_argument("--folder", type=Path, required=True, help="installation with a build")
     parser.add_argument("--views", type=int, default=5, help="views of each dashboard after the first")
     parser.add_argument("--pictures", type=Path, help="folder for a picture of the last view of each")
     parser.add_argument("slugs", nargs="*", help="dashboards; all, if none is named")
     arguments = parser.parse_args()
     all_slugs = [yaml.safe_load(path.read_text(encoding="utf-8"))["slug"] for path in sorted(ASSETS.glob("*.yaml"))]
     slugs = arguments.slugs or all_slugs
-    var = built(arguments.folder.resolve(), arguments.sample.resolve())
     results = Results("dashboards")
     return launch(
-        Servers(var, free_port(), free_port()),
+        Servers(arguments.folder.resolve(), free_port(), free_port()),
         lambda servers: measure(servers, slugs, arguments.views, arguments.pictures, results),
     )
 
