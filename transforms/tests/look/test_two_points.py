@@ -125,7 +125,7 @@ def test_clocks_that_are_apart_do_not_hide_a_pair_or_change_its_delays(
     apart = write(tmp_path / "apart.pcap", [(ns - 300 * 10**9, frame) for ns, frame in packets])
     with_clocks, without = points(seen(before, after)), points(seen(before, apart))
     assert without is not None
-    assert "The clocks are apart: by -299,999.99" in without.lead
+    assert "The clocks differ by -299,999.99" in without.lead
     assert "Absolute delays are not shown" in without.lead
     assert {item.key for item in without.items} == {"points", "points-cdf-0", "points-time-0"}
     for one, other in zip(rows(with_clocks), rows(without), strict=True):
@@ -144,7 +144,7 @@ def test_packets_of_one_way_say_that_the_offset_is_not_known(stripped: tuple[Pat
     ]
     section = points(seen(*kept))
     assert section is not None
-    assert "cannot tell the clocks' offset" in section.lead
+    assert "do not separate the clocks' offset" in section.lead
     assert [row["quickest_ms"] for row in rows(section)] == [None, None]
     assert sorted(int(row["packets"] > 0) for row in rows(section)) == [0, 1]  # type: ignore[operator]
 
@@ -180,7 +180,7 @@ def test_captures_of_two_runs_between_the_same_ends_stay_apart(testbed: Path, tm
     assert section is not None
     assert section.items == []
     assert section.lead == "No two recordings are a pair."
-    assert "are shown apart: 0 % of the packets of the smaller are in both" in section.absent[0]
+    assert "are shown separately: only 0 % of the packets of the smaller one are in both" in section.absent[0]
     assert any(section.key == "captures" for section in page.sections)
 
 
@@ -243,7 +243,7 @@ def test_without_a_router_and_with_clocks_apart_no_delay_is_made_up(tmp_path: Pa
     section = points(seen(write(tmp_path / "one.pcap", sorted(one)), write(tmp_path / "two.pcap", sorted(two))))
     assert section is not None
     assert section.items == []
-    assert "nothing tells which way they went" in section.absent[0]
+    assert "nothing shows the direction" in section.absent[0]
 
 
 def test_packets_that_are_all_alike_are_no_evidence_if_the_clocks_disagree(tmp_path: Path) -> None:

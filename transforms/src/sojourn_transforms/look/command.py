@@ -67,7 +67,7 @@ def run_look(options: LookOptions) -> None:
         if options.open_page and not options.json_numbers and has_display():
             webbrowser.open(options.out.resolve().as_uri())
     if not looked.any_facts:
-        typer.echo("error: no file could be read; the page has the reason of each", err=True)
+        typer.echo("error: no file could be read; the page gives the reason for each file", err=True)
         raise typer.Exit(1)
 
 

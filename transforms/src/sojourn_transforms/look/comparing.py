@@ -91,8 +91,7 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     sentences = _which_queue(a, b) or [settings_finding(first, second, found).sentence]
     section.lead = " ".join((*sentences, "")) + (
         f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with "
-        "its 95 % interval, or the "
-        "reason why there is none. It is not corrected for the number of metrics."
+        "its 95 % interval, or the reason why there is none. Intervals are not corrected for the number of metrics."
     )
     section.is_answer = True
     _effects(section, found)
@@ -103,7 +102,7 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     files = []
     for side in (a, b):
         read = files_section(side.view)
-        read.key, read.title = f"files-{side.letter.lower()}", f"What was read of {side.letter}"
+        read.key, read.title = f"files-{side.letter.lower()}", f"What was read from {side.letter}"
         read.items = [_renamed(item, side.letter) for item in read.items]
         files.append(read)
     tiles = [Tile(side.letter, side.name) for side in (a, b)]
@@ -142,7 +141,7 @@ def _effects(section: Section, found: Sequence[Difference]) -> None:
         if alone:
             kinds_alone = "; ".join(dict.fromkeys(one.kind for one in alone))
             metrics = ", ".join(dict.fromkeys(in_words(one.metric) for one in alone))
-            section.absent.append(f"Effects of what only {letter} has runs of ({kinds_alone}): {metrics}.")
+            section.absent.append(f"Effects on {metrics}: only {letter} has such runs ({kinds_alone}).")
     # Delays first, as in the sentence.
     rows = [_effect(one) for one in sorted(found, key=lambda one: one.unit != "ms") if one.first_n and one.second_n]
     if not rows:
@@ -269,7 +268,7 @@ def _queue_cdf(section: Section, a: Side, b: Side) -> None:
         }
         if len(settings) > 1:
             section.absent.append(
-                f"Distribution of queuing delay of {side.letter}: its runs are of {len(settings)} "
+                f"Distribution of queuing delay of {side.letter}: its runs have {len(settings)} "
                 "configurations, which are not pooled."
             )
             continue
@@ -299,7 +298,7 @@ def _tool_cdf(section: Section, a: Side, b: Side) -> None:
     common = sorted(basis for basis, sides in bases.items() if basis is not None and sides == 2)
     if not common:
         if all(side.view.has("series") for side in (a, b)):
-            section.absent.append("Delay of tools: no kind of delay under load is in both settings.")
+            section.absent.append("Delay measured by tools: the settings share no kind of delay under load.")
         return
     basis = max(
         common,
@@ -373,7 +372,7 @@ def _add_cdf(section: Section, key: str, title: str, curves: Iterable[Curve], x:
             title,
             Evidence("ms", "; ".join(curve.label for curve in drawn_curves) + f" {what}", interval),
             data_of(drawn_curves, "delay_ms", "share_ratio"),
-            lambda axes: delay_cdf(axes, drawn_curves, x, f"share of {what} up to it"),
+            lambda axes: delay_cdf(axes, drawn_curves, x, f"cumulative share of {what}"),
             height_inches=2.6 + 0.08 * len(drawn_curves),
         )
     )

@@ -114,9 +114,9 @@ LOOK = Frame(
     about="How long packets wait, who gets the bandwidth, who is harmed: what is in these files",
     closing_key="keep",
     closing_title="Keep it",
-    closing="This page is a look and keeps nothing. To put the same files into a warehouse, where they can be compared "
-    "with others and served:",
-    footer="Hosts are not named, and addresses in texts are hidden. This page loads nothing from anywhere.",
+    closing="sojourn look stores nothing. To put the same files into a warehouse, compare them with others, "
+    "and serve them:",
+    footer="Hosts are not named, and addresses in texts are hidden. This page loads nothing from the network.",
     then=("sojourn build", "sojourn serve"),
 )
 

@@ -76,7 +76,7 @@ def given_files(sources: Sequence[Path], folder: Path) -> Iterator[list[Path]]:
     except FileNotFoundError as error:
         raise LookError(str(error)) from error
     if not files:
-        raise LookError("no file below the given folders; give files, or a folder that has some")
+        raise LookError("no file below the given folders; give files, or a folder that contains some")
     yield files
 
 
@@ -122,9 +122,7 @@ def page_of(view: View, sources: Sequence[Path]) -> Page:
     files = files_section(view)
     sections = [section for make in SECTIONS for section in make(view)]
     if not sections:
-        files.absent.append(
-            "Figures: no file has anything that a figure could be made of; the table has the reason of each."
-        )
+        files.absent.append("Figures: no file has data for a figure; the table gives the reason for each file.")
     # What was refused is said first, where it explains an empty page; else figures come first.
     first = sections[0] if sections else files
     if first.key == "runs" and not first.is_answer and not any(isinstance(item, Figure) for item in first.items):
@@ -143,7 +141,7 @@ def title_of(sources: Sequence[Path]) -> str:
 def command_of(sources: Sequence[Path]) -> str:
     """Return the command that reads the same into a warehouse."""
     if STDIN in sources:
-        return "sojourn ingest FILE    # standard input: keep it as a file first"
+        return "sojourn ingest FILE    # save standard input to a file first"
     names = [shlex.quote(str(source)) for source in with_manifests(sources)]
     return f"sojourn ingest {' '.join(names)}"
 

@@ -26,9 +26,9 @@ def check_place(out: Path, generator: str) -> None:
     if out.is_dir():
         raise PageInTheWayError(f"{out} is a folder; give the name of a file")
     if out.exists() and not is_ours(out, generator):
-        raise PageInTheWayError(f"{out} is not a page of {generator} and stays as it is; give another name with --out")
+        raise PageInTheWayError(f"{out} is not a page of {generator} and is not replaced; give another name with --out")
     if not out.parent.is_dir():
-        raise PageInTheWayError(f"{out.parent} is not a folder; make it, or give another name with --out")
+        raise PageInTheWayError(f"{out.parent} is not a folder; create it, or give another name with --out")
 
 
 def write_page(out: Path, text: str) -> None:

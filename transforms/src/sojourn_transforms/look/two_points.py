@@ -239,23 +239,23 @@ def compared(one: Recording, other: Recording) -> PointPair | Apart:
     needed = max(LEAST_PACKETS, LEAST_SHARE * smaller)
     if ways[0].matched < needed:
         share = math.floor(1000 * ways[0].matched / smaller) / 10
-        return Apart(one, other, f"{share:g} % of the packets of the smaller are in both")
+        return Apart(one, other, f"only {share:g} % of the packets of the smaller one are in both")
     spread = {(way.quickest_ns, way.slowest_ns) for way in ways if way.quickest_ns is not None}
     # Packets with equal times in both go neither way.
     if both < needed or all(quickest == slowest for quickest, slowest in spread):
         return Apart(
-            one, other, "the packets in both are exactly as far apart in time: copies of one recording, not two points"
+            one, other, "all packets in both are equally far apart in time: copies of one recording, not two points"
         )
     out, back = ways if ways[0].delivered_bytes >= ways[1].delivered_bytes else ways[::-1]
     away_ns = abs(out.quickest_ns or 0)
     if out.distinct_ratio < LEAST_DISTINCT and away_ns > _AGREEING_CLOCKS_NS:
-        return Apart(one, other, "their packets are equal to one another, and the times of both are far apart")
+        return Apart(one, other, "their packets are too much alike to match, and their times are far apart")
     if any(way.has_both_directions for way in ways):
         return Apart(
             one,
             other,
-            "they have the same packets, and nothing tells which way they went: no router lowers their hop limit in "
-            "between, and the clocks are further apart than the way is long",
+            "they have the same packets, but nothing shows the direction: no router lowers the hop limit "
+            "between them, and the clocks differ by more than the delay of the path",
         )
     return PointPair(one, other, out, back) if out is ways[0] else PointPair(other, one, out, back)
 

@@ -58,11 +58,12 @@ def _rtp(view: View) -> Items:
             columns,
             rows[:STREAMS_SHOWN],
             Evidence("as in the headings", counted(len(rows), "stream"), "none: each row is one stream"),
-            f"{STREAMS_SHOWN} of {len(rows):,} streams, those with most packets" if len(rows) > STREAMS_SHOWN else "",
-            "MOS at most: the E-model (ITU-T G.107) for G.711 with concealment, by the loss before the "
-            "capture point and half of the RTT that RTCP "
-            "reports, if it does. Later loss, late packets and bursts lower it. A run's manifest gives "
-            "the whole: docs/quality.md.",
+            f"{STREAMS_SHOWN} of {len(rows):,} streams, those with the most packets"
+            if len(rows) > STREAMS_SHOWN
+            else "",
+            "MOS at most: the E-model (ITU-T G.107) for G.711 with concealment, from the loss before the "
+            "capture point and half of the RTT that RTCP reports, if any. Later loss, late packets and bursts "
+            "lower the MOS. Runs with a manifest have the full score: docs/quality.md.",
         )
     ]
 
@@ -74,12 +75,12 @@ def _mos_bound(row: Mapping[str, Any]) -> tuple[float | None, str]:
     if row["loss_ratio"] is None:
         return None, "the loss is not known"
     if row["clock_rate_hz"] is not None and row["clock_rate_hz"] > 48_000:
-        return None, "the clock of the stream is not one of voice"
+        return None, "the clock rate of the stream is not that of a voice codec"
     from sojourn_statistics.quality.voice import mos_of_rating, network_rating
 
     one_way_ms = (row["rtcp_rtt_mean_ms"] or 0.0) / 2
     bound = float(mos_of_rating(network_rating(one_way_ms, min(max(row["loss_ratio"], 0.0), 1.0))))
-    return bound, "" if row["media_type"] == "audio" else "bound if the stream is voice, which no packet says"
+    return bound, "" if row["media_type"] == "audio" else "a bound if the stream is voice, which packets do not show"
 
 
 def _set_up(view: View) -> Items:

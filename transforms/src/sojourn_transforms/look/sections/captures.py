@@ -43,11 +43,11 @@ def capture_sections(view: View) -> list[Section]:
     section.lead = (
         f"{counted(len(recordings), 'recording')} without a manifest: {counted(packets, 'packet')} in "
         f"{counted(flows, 'flow')}. The queuing delay of a connection is its maximum minus its minimum smoothed RTT, "
-        "an upper bound. Two legs meet in the capture point: to the responder and to the initiator."
+        "an upper bound. The capture point divides the path into two legs: to the responder and to the initiator."
     )
     section.items.append(_recordings(recordings))
     if packets == 0:
-        section.absent.append("Delay, rates, loss and marks: no recording has a packet that was decoded.")
+        section.absent.append("Delay, rates, loss and marks: no packet could be decoded.")
         return [section]
     section.items += _distributions(view, section)
     section.items += _over_time(view, section, recordings)
@@ -77,13 +77,13 @@ def _recordings(recordings: Sequence[Mapping[str, Any]]) -> Table:
         ),
         shown,
         Evidence("counts", counted(len(recordings), "recording"), COUNTED),
-        _rest(len(recordings), len(shown), "recordings, those with most packets first"),
+        _rest(len(recordings), len(shown), "recordings, those with the most packets first"),
     )
 
 
 def _rest(all_rows: int, shown: int, what: str) -> str:
     return (
-        f"{shown:,} of {all_rows:,} {what}; the other {all_rows - shown:,} are counted in the sums"
+        f"{shown:,} of {all_rows:,} {what}; the other {all_rows - shown:,} are in the totals"
         if all_rows > shown
         else ""
     )
@@ -115,7 +115,7 @@ def _distributions(view: View, section: Section) -> list[Figure | Table]:
                     _median_interval(view),
                 ),
                 data_of(curves, "delay_ms", "share_ratio"),
-                lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of connections up to it"),
+                lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "cumulative share of connections"),
             )
         )
     else:
@@ -141,7 +141,7 @@ def _distributions(view: View, section: Section) -> list[Figure | Table]:
                 "RTT of connections",
                 Evidence("ms", ", ".join(curve.label for curve in curves_of_rtt), DEPENDENT_CONNECTIONS),
                 data_of(curves_of_rtt, "rtt_ms", "share_ratio"),
-                lambda axes: delay_cdf(axes, curves_of_rtt, "RTT (ms)", "share of connections up to it"),
+                lambda axes: delay_cdf(axes, curves_of_rtt, "RTT (ms)", "cumulative share of connections"),
             )
         )
     else:
@@ -167,7 +167,7 @@ def _median_interval(view: View) -> str:
         return "none: no leg to a responder has 10 RTT samples"
     clients = len(numbers)
     if len(rows) > _BOOTSTRAPPED:
-        return f"none: {len(rows):,} connections are more than are resampled here; sojourn build counts them by host"
+        return f"none: {len(rows):,} connections are too many to resample here; sojourn build counts them by host"
     if clients < 10:
         return f"none: {counted(clients, 'client')}; the bootstrap of whole clients needs 10"
     # SciPy takes half a second, which a page without such an interval does not spend.
@@ -195,9 +195,8 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
         services = _largest(of_it, "service", "connections", 3)
         if len({row["second"] for row in of_it}) < 3:
             section.absent.append(
-                f"Delay over time of {recording['recording_name']}: its TCP connections with RTT started "
-                "within fewer than three "
-                "spans of 10 s; the table of flows has the RTT of each."
+                f"Delay over time of {recording['recording_name']}: its TCP connections with RTT started in "
+                "fewer than three intervals of 10 s; the table of flows has the RTT of each."
             )
             continue
         curves = [
@@ -218,14 +217,14 @@ def _over_time(view: View, section: Section, recordings: Sequence[Mapping[str, A
                 f"RTT over time: {recording['recording_name']}",
                 Evidence(
                     "ms",
-                    counted(n, "TCP connection") + ", by the 10 s in which each started",
+                    counted(n, "TCP connection") + ", by start time in steps of 10 s",
                     DEPENDENT_CONNECTIONS,
                 ),
                 [{**row, "start_date": None} for row in of_it],
                 lambda axes, curves=curves: over_time(axes, curves, "RTT to the responder (ms)"),  # type: ignore[misc]
                 note=(
-                    "Median of connections; the band is from the 5th to the 95th percentile of connections. "
-                    "It is not an interval."
+                    "Median of connections; the band spans the 5th to the 95th percentile of connections. It "
+                    "is not a confidence interval."
                 ),
             )
         )
@@ -249,7 +248,7 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
         if recording["duration_ms"] < 2000:
             section.absent.append(
                 f"Rates over time of {recording['recording_name']}: it lasts "
-                f"{recording['duration_ms']:.0f} ms; two seconds are needed."
+                f"{recording['duration_ms']:.0f} ms, and two seconds are needed."
             )
             continue
         first_second = recording["first_packet_ns"] // 1_000_000_000
@@ -291,12 +290,12 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
                 ),
                 data_of(curves, "second", "rate_mbps"),
                 lambda axes, curves=curves: over_time(axes, curves, "rate (Mbit/s)"),  # type: ignore[misc]
-                note="Numbers are places in the table of flows of this recording, by bytes.",
+                note="Numbers are the ranks of flows by bytes in this recording, as in the table of flows.",
             )
         )
     left = sum(1 for row in recordings if row["packets"]) - RECORDINGS_DRAWN
     if left > 0:
-        section.absent.append(f"Figures over time of {counted(left, 'further recording')}: the tables count them.")
+        section.absent.append(f"Figures over time of {counted(left, 'further recording')}: the tables include them.")
     return items
 
 
@@ -325,7 +324,7 @@ def _flows(view: View, flows: int) -> Table:
     )
     return Table(
         "flows",
-        "Flows with most bytes",
+        "Flows with the most bytes",
         (
             Column("recording_name", "recording"),
             Column("protocol", "protocol"),
@@ -345,8 +344,8 @@ def _flows(view: View, flows: int) -> Table:
         Evidence("as in the headings", counted(len(rows), "flow"), "none: each row is one flow"),
         left if flows > len(rows) else "",
         note=(
-            "RTT is to the responder. A bound of queuing delay needs 10 RTT samples. Hosts are not named; "
-            "servers are, by their registered domain, where a handshake shows it."
+            "RTT is to the responder. The bound of queuing delay needs 10 RTT samples. Hosts are not named; "
+            "servers are named by their registrable domain if a handshake shows it."
         ),
     )
 
@@ -374,14 +373,14 @@ def _services(view: View) -> Table:
         ),
         shown,
         Evidence("packets, % of packets", counted(sum(row["packets"] for row in rows), "packet"), COUNTED),
-        _rest(len(rows), len(shown), "services, those with most bytes first"),
+        _rest(len(rows), len(shown), "services, those with the most bytes first"),
         note="A single capture shows retransmissions, not where a packet was lost. Only TCP has them.",
     )
 
 
 def _marks(view: View, section: Section) -> list[Figure | Table]:
     if not view.has("flow_ecn"):
-        section.absent.append("ECN: no packet has a codepoint other than Not-ECT, and no TCP flag of ECN.")
+        section.absent.append("ECN: every packet is Not-ECT, and none has an ECN flag of TCP.")
         return []
     rows = view.select(
         f"""
@@ -429,9 +428,7 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
     )
     names = _largest(rows, "server_name", "connections", TOP_ROWS)
     if not [name for name in names if name != "unknown"]:
-        section.absent.append(
-            "RTT by server: no handshake of TLS or QUIC names a server, so all RTTs would be of one name."
-        )
+        section.absent.append("RTT by server: no TLS or QUIC handshake names a server.")
         return []
     titles = {
         "smoothed_rtt": "mean smoothed RTT",
@@ -460,8 +457,8 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
             rows,
             lambda axes: ranges(axes, quantities, "delay to the responder (ms)"),
             height_inches=1.1 + 0.27 * len(names),
-            note="Median of connections with the range from their 5th to their 95th percentile."
-            + (f" {counted(left, 'server')} with fewer connections left off." if left > 0 else ""),
+            note="Median of connections, with the range from their 5th to their 95th percentile."
+            + (f" {counted(left, 'server')} with fewer connections not drawn." if left > 0 else ""),
         )
     ]
 

@@ -87,7 +87,7 @@ def configuration_items(view: View, section: Section) -> Items:
                     for value in values
                 ],
                 draw,
-                note=f"{counted(left, 'group')} with fewer runs left off." if left else "",
+                note=f"{counted(left, 'group')} with fewer runs not drawn." if left else "",
             )
         )
     items += _delays(view)
@@ -110,11 +110,11 @@ def _delays(view: View) -> Items:
         Column("start_order", "order", in_words=True),
         Column("role", "role", in_words=True),
         Column("runs", "runs"),
-        Column("excluded_runs", "runs left out"),
+        Column("excluded_runs", "excluded runs"),
         Column("mean_ms", "mean of runs", "ms", 2),
         Column("interval", "95 % interval", "ms"),
     )
-    return [_table("configuration-delay", "Queuing delay of configurations", columns, rows, "ms")]
+    return [_table("configuration-delay", "Queuing delay by configuration", columns, rows, "ms")]
 
 
 def _quality(view: View) -> Items:
@@ -137,9 +137,7 @@ def _quality(view: View) -> Items:
         Column("harm_median_ratio", "median harm", "ratio", 3),
         Column("flow_rate_equality_median", "median equality", "-1 to 1", 3),
     )
-    return [
-        _table("configuration-quality", "Quality, harm and equality of configurations", columns, rows, "MOS, ratio")
-    ]
+    return [_table("configuration-quality", "Quality, harm and equality by configuration", columns, rows, "MOS, ratio")]
 
 
 def _table(key: str, title: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], unit: str) -> Table:

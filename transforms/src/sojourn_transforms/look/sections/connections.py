@@ -32,7 +32,7 @@ def connections_sections(view: View) -> list[Section]:
     section.items.append(
         Table(
             "connection-count",
-            "What became of each connection",
+            "Connections by outcome",
             (
                 Column("dataset", "data set"),
                 Column("rtt_basis", "RTT basis", in_words=True),
@@ -72,7 +72,7 @@ def connections_sections(view: View) -> list[Section]:
                 DEPENDENT_CONNECTIONS,
             ),
             data_of(curves, "delay_ms", "share_ratio"),
-            lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of connections up to it"),
+            lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "cumulative share of connections"),
         )
     )
     return [section]

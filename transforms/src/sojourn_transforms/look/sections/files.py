@@ -67,7 +67,7 @@ def _row(outcome: Mapping[str, Any], name: str) -> dict[str, Any]:
     why = [outcome["message"] or in_words(outcome["reason"] or "")]
     why += [f"{count:,} records refused: {in_words(reason)}" for reason, count in sorted(reasons.items()) if count]
     if outcome["duplicate_of"]:
-        why.append("the same content as another file, which counts once")
+        why.append("same content as another file, counted once")
     if outcome["part_of"]:
         why.append("part of a recording")
     status = outcome["status"]

@@ -61,7 +61,7 @@ def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]
         return []
     names = _names(first[0], second[0])
     if names[0] == names[1]:
-        absent.append("Difference of the two configurations: what they differ in has no name; --compare names them.")
+        absent.append("Difference of the two configurations: no name tells them apart; name them with --compare.")
         return []
     found = differences((view, first), (view, second), names, STATED)
     if not any(one.shift is not None for one in found):

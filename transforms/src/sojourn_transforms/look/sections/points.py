@@ -34,8 +34,9 @@ def points_sections(view: View) -> list[Section]:
     section.lead = " ".join(_told(pair, names) for pair in compared.pairs) or "No two recordings are a pair."
     if compared.pairs:
         section.lead += (
-            " Delay is one way and above the quickest packet of the recording, so the clocks' offset is not in it. The "
-            "quickest packet may have waited too. The time to send a packet over the bottleneck is in it."
+            " Delay is one-way, above that of the fastest packet of the recording, so it does not contain the "
+            "clocks' offset. The fastest packet may have waited too. Delay includes the time to send a packet "
+            "over the bottleneck."
         )
         rows = [row for pair in compared.pairs for row in _rows(pair, names)]
         section.items.append(_table(rows, len(compared.pairs)))
@@ -43,10 +44,12 @@ def points_sections(view: View) -> list[Section]:
         section.items += _figures(pair, names, number)
     if len(compared.pairs) > _DRAWN:
         further = counted(len(compared.pairs) - _DRAWN, "further pair")
-        section.absent.append(f"Figures of {further}: the table has them.")
+        section.absent.append(f"Figures of {further}: see the table.")
     section.absent += [_apart(one, names) for one in compared.apart[:_DRAWN]]
     if len(compared.apart) > _DRAWN:
-        section.absent.append(f"{counted(len(compared.apart) - _DRAWN, 'further pair')} of recordings: kept apart too.")
+        section.absent.append(
+            f"{counted(len(compared.apart) - _DRAWN, 'further pair')} of recordings: also kept apart."
+        )
     if compared.not_compared:
         section.absent.append(
             f"{counted(compared.not_compared, 'further pair')} of recordings with flows between the same ends: not "
@@ -78,23 +81,21 @@ def _clocks(pair: PointPair) -> str:
     out_ms, back_ms = _ms(pair.out.quickest_ns), _ms(pair.back.quickest_ns)
     if pair.clocks_agree:
         said = (
-            f"The clocks agree as far as packets tell: they are at most {max(out_ms or 0, back_ms or 0):.3f} ms apart, "
-            "the quickest time of a way."
+            "The clocks agree as far as packets show: they differ by at most "
+            f"{max(out_ms or 0, back_ms or 0):.3f} ms, the minimum time between the points."
         )
     elif pair.offset_ns is not None:
         said = (
-            f"The clocks are apart: by {pair.offset_ns / 1e6:,.3f} ms, if the path without queue takes as long both "
-            "ways. Absolute delays are not shown."
+            f"The clocks differ by {pair.offset_ns / 1e6:,.3f} ms, if the path without queues takes "
+            "equally long in both directions. Absolute delays are not shown."
         )
     else:
         said = (
-            "Packets of one way cannot tell the clocks' offset from the length of the path. "
+            "Packets in one direction do not separate the clocks' offset from the delay of the path. "
             "Absolute delays are not shown."
         )
     if pair.drift_ns is not None and pair.drift_ns > NOTABLE_DRIFT_NS:
-        said += (
-            f" The clocks drift: up to {pair.drift_ns / 1e6:.1f} ms of the delays are drift, which is not taken out."
-        )
+        said += f" The clocks drift: up to {pair.drift_ns / 1e6:.1f} ms of the delays are drift, which is not removed."
     return said
 
 
@@ -126,7 +127,7 @@ def _row(way: Way, start: str, end: str, pair: PointPair) -> dict[str, Any]:
 def _table(rows: list[dict[str, Any]], pairs: int) -> Table:
     return Table(
         "points",
-        "Packets of both points, by way",
+        "Packets seen at both points, by direction",
         (
             Column("sent_from", "first seen in"),
             Column("seen_at", "then in"),
@@ -134,17 +135,17 @@ def _table(rows: list[dict[str, Any]], pairs: int) -> Table:
             Column("lost_packets", "only in the first"),
             Column("lost_percent", "only in the first", "%", 3),
             Column("extra_packets", "only in the second"),
-            Column("median_ms", "median delay above the quickest", "ms", 3),
+            Column("median_ms", "median delay above the fastest", "ms", 3),
             Column("p95_ms", "95 %", "ms", 3),
             Column("max_ms", "max", "ms", 3),
-            Column("quickest_ms", "quickest, if clocks agree", "ms", 3),
+            Column("quickest_ms", "fastest, if clocks agree", "ms", 3),
         ),
         rows,
         Evidence("ms, packets", counted(pairs, "pair of recordings", "pairs of recordings"), _NO_INTERVAL),
         note=(
-            "Packets that only the first has were lost between the points, or the second capture missed them. Those "
-            "only in the second were missed by the first, or came from elsewhere. Both are counted from the first to "
-            "the last packet that both have."
+            "Packets only in the first capture were lost between the points, or missed by the second capture. "
+            "Packets only in the second were missed by the first, or came from elsewhere. Both are counted "
+            "from the first to the last packet that both captures have."
         ),
     )
 
@@ -177,11 +178,11 @@ def _figures(pair: PointPair, names: Mapping[str, str], number: int) -> list[Fig
     return [
         drawn(
             f"points-cdf-{number}",
-            f"One-way delay above the quickest packet: {sender} and {receiver}",
+            f"One-way delay above the fastest packet: {sender} and {receiver}",
             evidence,
             data_of(distributions, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(
-                axes, distributions, "delay above the quickest packet (ms)", "share of packets up to it"
+                axes, distributions, "delay above the fastest packet (ms)", "cumulative share of packets"
             ),
         ),
         drawn(
@@ -192,10 +193,10 @@ def _figures(pair: PointPair, names: Mapping[str, str], number: int) -> list[Fig
             lambda axes: over_time(
                 axes,
                 curves,
-                "delay above the quickest (ms)",
+                "delay above the fastest packet (ms)",
                 "time since the first packet (s)",
             ),
-            note=f"Median of each {interval_ms:.0f} ms; the band goes up to the maximum.",
+            note=f"Median in steps of {interval_ms:.0f} ms; the band reaches the maximum.",
         ),
     ]
 
@@ -207,4 +208,4 @@ def _bins(way: Way) -> list[dict[str, int]]:
 
 
 def _apart(one: Apart, names: Mapping[str, str]) -> str:
-    return f"{names[one.one.source_hash]} and {names[one.other.source_hash]} are shown apart: {one.why}."
+    return f"{names[one.one.source_hash]} and {names[one.other.source_hash]} are shown separately: {one.why}."

@@ -64,16 +64,13 @@ def runs_sections(view: View) -> list[Section]:
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
             f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: tables and "
-            "configurations count them. "
-            "Give the folder of a run to see its own."
+            "configurations include them. Give the folder of a run to see its own."
         )
     section.items += _tables(view, section, runs)
     if len(runs) > configurations:
         section.items += configuration_items(view, section)
     else:
-        section.absent.append(
-            "Intervals over runs: each configuration has one run, and one run gives a value without an interval."
-        )
+        section.absent.append("Intervals over runs: each configuration has one run, and an interval needs several.")
     return [section, *_competition(view, section, runs)]
 
 
@@ -127,7 +124,7 @@ def _runs(runs: Sequence[Run]) -> Table:
             Column("window_s", "window", "s", 1),
             Column("measured", "measured by"),
             Column("reconciliation_verdict", "sources", in_words=True),
-            Column("remark", "left out or flagged because"),
+            Column("remark", "excluded or flagged because"),
         ),
         rows,
         Evidence("as in the headings", counted(len(runs), "run"), "none: a list"),
@@ -164,7 +161,7 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
                     DEPENDENT_PACKETS,
                 ),
                 data_of(curves, "delay_ms", "share_ratio"),
-                lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "share of packets up to it"),
+                lambda axes: delay_cdf(axes, curves, "queuing delay (ms)", "cumulative share of packets"),
             )
         )
     seconds = view.rows("int_capture_second", _of(run), "measurement, role, second")
@@ -196,7 +193,7 @@ def _figures(view: View, section: Section, run: Run, number: int) -> Items:
         )
     if not items and not view.has("series"):
         section.absent.append(
-            f"Delay and rates over time of {name}: it has neither a queue log nor captures nor series of a tool."
+            f"Delay and rates over time of {name}: it has no queue log, captures, or series of a tool."
         )
     return items
 
@@ -270,7 +267,7 @@ def _delay_over_time(view: View, run: Run, number: int) -> Items:
             ),
             rows,
             lambda axes: over_time(axes, curves, "queuing delay (ms)", "time since the first packet (s)"),
-            note=f"Median of each {_INTERVAL_MS} ms, over the whole recording; the band goes up to the maximum.",
+            note=f"Median of each {_INTERVAL_MS} ms, over the whole recording; the band reaches the maximum.",
         )
     ]
 
@@ -296,7 +293,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             Table("run-delay", "Queuing delay", columns, delays, Evidence("ms", n, _interval(runs)), _left_off(runs))
         )
     else:
-        section.absent.append("Queuing delay by packet: no run has a queue log that can be used, or a mean of a study.")
+        section.absent.append("Queuing delay by packet: no run has a usable queue log or a mean stated by its study.")
     pairs = _named(view.rows("run_capture_pair_flow", order="role"), runs) if view.has("flow_pair") else []
     if pairs:
         columns = (
@@ -360,7 +357,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             )
         )
     else:
-        section.absent.append("Drops and marks at the queue: no run has a queue log that can be used.")
+        section.absent.append("Drops and marks at the queue: no run has a usable queue log.")
     return [*items, *_rtts(view, runs), *_voice(view, section, runs)]
 
 
@@ -421,7 +418,10 @@ def _voice(view: View, section: Section, runs: Sequence[Run]) -> Items:
         Column("queuing_delay_mean_ms", "mean queuing delay", "ms", 2),
         Column("why", "no score because"),
     )
-    note = "Models: g107-network is the E-model of ITU-T G.107 with G.711 and concealment; docs/quality.md has all."
+    note = (
+        "Models: g107-network is the E-model of ITU-T G.107 with G.711 and concealment; docs/quality.md "
+        "describes all models."
+    )
     return [
         Table(
             "run-quality",
@@ -449,8 +449,8 @@ def _competition(view: View, of_runs: Section, runs: Sequence[Run]) -> list[Sect
         of_runs.absent.append(_why_not_compared(view))
         return []
     section.lead = (
-        "Flow-rate equality is 0 if both have the same bytes, 1 if the application, or of two TCP flows the first, has "
-        "all, -1 if the other has all. Harm is what a role "
+        "Flow-rate equality is 0 if both get the same bytes, 1 if the application (or the first of two TCP "
+        "flows) gets all, -1 if the other gets all. Harm is what a role "
         "loses to competition, relative to its solo runs; negative harm is a gain."
     )
     columns: tuple[Column, ...] = (

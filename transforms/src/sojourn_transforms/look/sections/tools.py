@@ -43,8 +43,7 @@ def tools_sections(view: View) -> list[Section]:
         return [section]
     section.lead = (
         f"{counted(len(runs), 'run')} with {counted(sum(run['samples'] for run in runs), 'sample')} of "
-        "tools. Loaded is from the first to "
-        "the last moment at which a bulk flow moved data; idle is before it."
+        "tools. Loaded means from the first to the last moment at which a bulk flow moved data; idle is before that."
     )
     for run in runs:
         run["run"] = view.run_name(run)
@@ -53,7 +52,7 @@ def tools_sections(view: View) -> list[Section]:
         section.items += _over_time(view, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
-            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables count them."
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables include them."
         )
     section.items += _tables(view, section)
     return [section]
@@ -69,8 +68,9 @@ def _cdf(view: View, section: Section, runs: Sequence[dict[str, Any]]) -> Items:
     apart = view.rows("run_load_delay", where="delay_null_reason is not null")
     if apart:
         section.absent.append(
-            f"Distribution of delay over the series of {counted(len(apart), 'run or basis', 'runs or bases')}: their"
-            " hosts are at different distances, and only what load adds is common to them."
+            "Distribution of delay over the series of "
+            f"{counted(len(apart), 'run or basis', 'runs or bases')}: their hosts are at different distances, "
+            "so only the delay added by load can be compared."
         )
     if not rows:
         if not apart:
@@ -110,9 +110,9 @@ def _cdf(view: View, section: Section, runs: Sequence[dict[str, Any]]) -> Items:
             title,
             Evidence("ms", counted(sum(len(row["delays"]) for row in shown), "sample"), _INTERVAL),
             data_of(curves, "delay_ms", "share_ratio"),
-            lambda axes: delay_cdf(axes, curves, "delay (ms)", "share of samples up to it"),
+            lambda axes: delay_cdf(axes, curves, "delay (ms)", "cumulative share of samples"),
             height_inches=2.6 + 0.14 * len(curves),
-            note=f"{counted(left, 'further distribution')} of other runs or bases left off." if left else "",
+            note=f"{counted(left, 'further distribution')} of other runs or bases not drawn." if left else "",
         )
     ]
 
@@ -291,7 +291,7 @@ def _tables(view: View, section: Section) -> Items:
             Column("qoo_score", "QoO", "0 to 100", 1),
             Column("qoo_null_reason", "no QoO because"),
         )
-        items.append(_table("outcome", "What load adds", columns, outcomes, "ms"))
+        items.append(_table("outcome", "Delay added by load", columns, outcomes, "ms"))
     return items
 
 
