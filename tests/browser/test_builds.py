@@ -31,7 +31,7 @@ WILD = "buffering_in_the_wild"
 
 HAS_ROWS = {
     "studies": {
-        "Do the studies' figures come out again?",
+        "Are the studies' figures reproduced?",
         "Published findings: how many can this build recompute?",
         "What studies state, and what this build recomputes",
     },

@@ -93,7 +93,7 @@ def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
                 place = (flow["dataset"], point, flow["service"], leg)
                 delays.setdefault(place, []).append(flow[f"{leg}_queuing_delay_ms"])
     match = re.search(
-        r"rises by ([\d.]+) ms or more on the path to the (\w+), and of half by ([\d.]+) ms or more "
+        r"rises by ([\d.]+) ms or more on the path to the (\w+), and that of half of them by ([\d.]+) ms or more "
         r"\((\d+) connections captured (\w+) the bottleneck",
         text,
     )
@@ -141,8 +141,8 @@ def test_a_page_begins_with_findings_of_the_api(
 def test_what_studies_says_first_is_the_apis(opened: Callable[[str], Dashboard]) -> None:
     page = opened("studies")
     findings = page.api.records("finding", [("question", "study")])
-    text = said(page, "Do the studies' figures come out again?")
-    assert "of 25 statements of TMA'23 come out again." in text
+    text = said(page, "Are the studies' figures reproduced?")
+    assert "of 25 statements of TMA'23 are reproduced." in text
     assert {finding["sentence"] for finding in findings if finding["sentence"] not in text} == set()
     assert len(findings) == 4
 
@@ -153,9 +153,9 @@ def test_trust_says_what_was_read_and_lists_the_builds_that_are_kept(opened: Cal
     outcomes = page.api.records("ingest_outcome")
     whole = sum(row["status"] == "ok" for row in outcomes)
     expected = (
-        f"All {whole:,} sources were read to their end."
+        f"All {whole:,} sources were read to the end."
         if whole == len(outcomes)
-        else f"{len(outcomes) - whole:,} of {len(outcomes):,} sources were not read whole:"
+        else f"{len(outcomes) - whole:,} of {len(outcomes):,} sources were not read completely:"
     )
     assert expected in text
     runs = page.api.records("run")

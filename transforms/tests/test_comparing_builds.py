@@ -84,7 +84,7 @@ def test_a_folder_without_a_build_is_named(tmp_path: Path) -> None:
         ("missing", "missing: no such folder"),
         ("b/lake", "give its parent folder"),
         (".", "it contains no lake"),
-        ("b", "b has a lake and no build; run sojourn build --var "),
+        ("b", "b has a lake but no build; run sojourn build --var "),
     ):
         with pytest.raises(FileNotFoundError, match=said):
             compare_builds(built, tmp_path / other)

@@ -148,8 +148,10 @@ def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
     table, count = max(Counter(name for name, _ in files).items(), key=lambda item: item[1], default=("", 0))
     needed = count * OPEN_FILE_BYTES
     if needed > available_bytes / 2:
-        what = f"table {table} of the lake is in {count:,} files, of which a build holds about {size_text(needed)}"
-        raise BuildError(f"{what} in memory, and there are {size_text(available_bytes)}: run sojourn maintain compact")
+        what = f"table {table} of the lake is in {count:,} files, which take a build about {size_text(needed)}"
+        raise BuildError(
+            f"{what} of memory, but only {size_text(available_bytes)} are available; run sojourn maintain compact"
+        )
 
 
 def build_disk_need(lake: Lake, paths: Paths) -> int:
@@ -208,7 +210,9 @@ def _build_and_publish(
             if isinstance(error, duckdb.Error):
                 raise
             advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(f"{error}; nothing was published, the previous build is still served{advice}") from error
+            raise BuildError(
+                f"{error}; nothing was published, and the previous build is still served{advice}"
+            ) from error
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,
@@ -236,7 +240,7 @@ def _build_and_publish(
             forgotten_ns=forgotten_ns,
         )
     except RepeatedKeyError as error:
-        raise BuildError(f"{error}; nothing was published, the previous build is still served") from error
+        raise BuildError(f"{error}; nothing was published, and the previous build is still served") from error
     return BuildReport(
         build_id,
         True,

@@ -131,7 +131,7 @@ def print_changes(out: Console, report: BuildReport) -> None:
 
 def compare_builds_command(
     left: Annotated[Path, typer.Argument(metavar="LEFT", help="Folder of all generated files, or one snapshot.")],
-    right: Annotated[Path, typer.Argument(metavar="RIGHT", help="The other one.")],
+    right: Annotated[Path, typer.Argument(metavar="RIGHT", help="The other folder or snapshot.")],
 ) -> None:
     """Compare two installations row for row: every lake table, and every mart that both serve.
 

@@ -202,7 +202,7 @@ def compare_builds(left: Path, right: Path) -> Compared:
             raise FileNotFoundError(f"{folder}: {no_installation(folder)}, or a snapshot below it")
     if not relations:
         lacking = right if snapshots[0] else left
-        raise FileNotFoundError(f"{lacking} has a lake and no build; run sojourn build --var {lacking}")
+        raise FileNotFoundError(f"{lacking} has a lake but no build; run sojourn build --var {lacking}")
     return compare_relations(relations, missing)
 
 

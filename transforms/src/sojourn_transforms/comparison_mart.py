@@ -32,9 +32,10 @@ COMPARISON = Mart(
     name="comparison",
     description=(
         "Comparisons of otherwise equal configurations by queue discipline, congestion control and start order, for "
-        "every metric with one value per run. The baseline is tail-drop, cubic and app_first; in a study whose runs "
-        "with that metric have none of it, the first that they have of fq_codel, codel, pie, fq_pie, red, cake and "
-        "dualpi2, of reno and bbr, and then of the alphabet. Excluded runs are omitted. p-values are corrected by "
+        "every metric with one value per run. The baseline is tail-drop, cubic and app_first. If the runs of "
+        "a study with that metric lack it, the baseline is the first that they have of fq_codel, codel, pie, "
+        "fq_pie, red, cake and dualpi2, or of reno and bbr; otherwise, the first in alphabetical order. "
+        "Excluded runs are omitted. p-values are corrected by "
         "Holm over all comparisons of one metric by one factor in one study."
     ),
     grain="one metric of two configurations that differ in one factor",
@@ -45,8 +46,8 @@ COMPARISON = Mart(
 QUEUE_COMPARISON = Mart(
     name="queue_comparison",
     description=(
-        "The metrics by which a queue is chosen: the median of each configuration in which something competes, beside "
-        "the best of the configurations that differ from it in the queue alone, with a verdict by their intervals."
+        "The metrics by which a queue is chosen: the median of each configuration with competition, next to "
+        "the best of the configurations that differ only in the queue, with a verdict by their intervals."
     ),
     grain="one metric of one role of one configuration",
     key=("configuration_id", "metric", "role", "basis"),

@@ -34,8 +34,8 @@ def _columns(columns: Sequence[TableColumn]) -> tuple[MartColumn, ...]:
 FINDING = Mart(
     name="finding",
     description=(
-        "What the marts say of a question, for each setting: a verdict, the sentence that dashboards and pages show, "
-        "and its first number with interval and n; finding_number has the others."
+        "The answer to a question for each setting: a verdict, the sentence that dashboards and pages show, "
+        "and its first number with interval and n. finding_number has the other numbers."
     ),
     grain="one question of one setting",
     key=("finding_id",),

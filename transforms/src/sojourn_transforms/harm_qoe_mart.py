@@ -13,8 +13,8 @@ HARM_QOE_CORRELATION = Mart(
     name="harm_qoe_correlation",
     description=(
         "Correlation over runs of an application's harm with a quality score, by application and queue: for each link, "
-        "and over all links. Only groups in which a run has both; how many rows of either side had no partner is "
-        "beside, and for a whole study in qoe_join."
+        "and over all links. Only groups in which a run has both; the columns next to it count rows of either "
+        "side without a partner; qoe_join counts them for a whole study."
     ),
     grain="one harm metric and quality metric of one application at one queue",
     key=("harm_qoe_correlation_id",),

@@ -115,7 +115,9 @@ def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
         return
     for group in plan.groups:
         size = f"{group.size_bytes / MIB:,.1f} MiB, {counted(group.rows, 'row')}"
-        out.print(f"{group.table}: {counted(len(group.names), 'file')} ({size}) {verb} put into one", highlight=False)
+        out.print(
+            f"{group.table}: {counted(len(group.names), 'file')} ({size}) {verb} combined into one", highlight=False
+        )
     if plan.loose_commits:
         out.print(f"{counted(plan.loose_commits, 'commit')} {verb} put into a pack", highlight=False)
 

@@ -18,7 +18,7 @@ def _columns(columns: tuple[TableColumn, ...]) -> tuple[MartColumn, ...]:
 RATING_SUMMARY = Mart(
     name="rating_summary",
     description=(
-        "What people made of an item under a condition: mean over people with Student's t interval, and the "
+        "Ratings of an item under a condition: mean over people with Student's t interval, and the "
         "Shapiro-Wilk test of a normal distribution. One rating has no interval, and fewer than three have no test."
     ),
     grain="one item under one condition, on one scale",

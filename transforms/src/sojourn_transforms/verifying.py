@@ -73,8 +73,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     if verification.without_hash:
         _say(
             out,
-            f"without a hash: {counted(verification.without_hash, 'file')}; "
-            "--add-hashes records hashes of what is there now",
+            f"without a hash: {counted(verification.without_hash, 'file')}; --add-hashes records their current hashes",
         )
     damaged = len(verification.missing) + len(verification.damages) + len(unreadable)
     if damaged:
@@ -137,7 +136,7 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
             _say(out, f"{aside} would be set aside, to be ingested again with the same options:")
             _say(out, command)
         if plan.lost and drop:
-            _say(out, f"the facts of {counted(len(plan.lost), 'source')} would be given up")
+            _say(out, f"the facts of {counted(len(plan.lost), 'source')} would be dropped")
     if not confirmed(yes, dry_run):
         return
     try:
@@ -149,9 +148,9 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
         _say(out, f"{aside} set aside; ingest again, with the same options:")
         _say(out, command)
     if plan.lost and drop:
-        _say(out, f"the facts of {counted(len(plan.lost), 'source')} were given up")
+        _say(out, f"the facts of {counted(len(plan.lost), 'source')} were dropped")
     elif plan.lost or unreadable_objects(storage) or paths.open_lake().missing():
-        _say(console, "damage remains: put the named files back from a backup, or give their facts up with --drop")
+        _say(console, "damage remains: restore the named files from a backup, or drop their facts with --drop")
         raise typer.Exit(1)
 
 

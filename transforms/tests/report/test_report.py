@@ -274,7 +274,7 @@ def test_what_cannot_carry_the_model_is_refused_in_one_line(tmp_path: Path, case
     ("changed", "said"),
     [
         ({"study": "other"}, "the build has no study 'other'; it has planted"),
-        ({"metric": "harm"}, "has no value of harm; it has queuing_delay_mean"),
+        ({"metric": "harm"}, "has no values of harm; it has queuing_delay_mean"),
         ({"role": "tcp"}, "has no role 'tcp'; give --role with one of app"),
         ({"where": ("rtt_ms=10",)}, "has no run for the model"),
     ],

@@ -83,7 +83,7 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             [metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all")],
             "cannot tell",
             None,
-            "Cannot tell: no wait of the application's packets was measured alike for all queues.",
+            "Cannot tell: the wait of the application's packets was not measured in the same way for all queues.",
         ),
     ],
 )
@@ -266,7 +266,7 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
         (
             [*published("a", "agrees", groups=2), *published("b", "agrees")],
             "agrees",
-            "2 of 2 statements of TMA'23 come out again.",
+            "2 of 2 statements of TMA'23 are reproduced.",
         ),
         (
             [
@@ -275,7 +275,7 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
                 *published("c", "not answered", "a count of people, not a measurement"),
             ],
             "mixed",
-            "1 of 2 statements of TMA'23 comes out again. 1 statement differs. 1 statement is not answered: a count of "
+            "1 of 2 statements of TMA'23 is reproduced. 1 statement differs. 1 statement is not answered: a count of "
             "people, not a measurement.",
         ),
         (
@@ -292,7 +292,7 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
                 *published("e", "not answered", "y"),
             ],
             "agrees",
-            "1 of 1 statement of TMA'23 comes out again. 1 more statement has no tolerance to judge by. 3 statements "
+            "1 of 1 statement of TMA'23 is reproduced. 1 more statement has no tolerance to judge by. 3 statements "
             "are not answered, most because x.",
         ),
     ],

@@ -49,14 +49,14 @@ HOUR = site("a", 20, 50, 52, 60, period_kind="hour", hour_of_day=20)
             [ALL, A, B, site("c", 7, 1, 300, 420)],
             "tied",
             None,
-            "Site a has the largest rise that is certain: the RTT of half of its 20 lines rises by 45 ms or more "
-            "[41–49]. c may be worse: its 7 lines leave [1–420].",
+            "Site a has the largest certain rise: the RTT of half of its 20 lines rises by 45 ms or more "
+            "[41–49]. c may be worse: its interval over 7 lines is [1–420].",
         ),
         (
             [ALL, A, B, site("c", 7, 9, 11, 42)],
             "tied",
             None,
-            "No site is the worst for certain: the interval of a [41–49 ms, 20 lines] overlaps that of another site.",
+            "No site is certainly the worst: the interval of a [41–49 ms, 20 lines] overlaps that of another site.",
         ),
         (
             [ALL, A, site("withheld", 9, 60, 70, 80), site("unknown", 9, 60, 70, 80)],
@@ -68,7 +68,7 @@ HOUR = site("a", 20, 50, 52, 60, period_kind="hour", hour_of_day=20)
             [ALL, site("a", 4, None, 45, None)],
             "cannot tell",
             None,
-            "No site to name: no lookup assigns lines to sites, or no site has six lines. The RTT of "
+            "No site can be named: no lookup assigns lines to sites, or no site has six lines. The RTT of "
             "half of all lines rises by 7 ms or more.",
         ),
     ],
@@ -107,7 +107,8 @@ STREAM = {"dataset": "captures:a", "is_repeated": False, "loss_ratio": 0.02}
         (
             [DELAY | {"leg": "initiator", "connections": 19, "median_ms": 800.0, "p95_ms": None}, DELAY],
             [],
-            "The RTT of 5 % of the connections rises by 395 ms or more on the path to the responder, and of half by "
+            "The RTT of 5 % of the connections rises by 395 ms or more on the path to the responder, and that "
+            "of half of them by "
             "17 ms or more (20 connections, service “https”).",
         ),
         (
@@ -150,7 +151,8 @@ def test_a_run_that_was_captured_before_and_after_its_bottleneck_counts_once_and
     after = delay | {"capture_point": "after", "median_ms": 1.0, "p95_ms": 1.0}
     [finding] = capture_findings(recordings, [after, before], streams)
     assert finding.sentence == (
-        "The RTT of 5 % of the connections rises by 108 ms or more on the path to the responder, and of half by 100 ms "
+        "The RTT of 5 % of the connections rises by 108 ms or more on the path to the responder, and that of "
+        "half of them by 100 ms "
         "or more (20 connections captured before the bottleneck, service “other”). 20 of 21 RTP streams lose more "
         "than 1 % of their packets."
     )
@@ -397,24 +399,25 @@ CONNECTIONS = [
             [counted_sources(2)],
             [counted_runs(1)],
             "agrees",
-            "All 2 sources were read to their end. Queue log, captures and counters agree within their bounds in the "
+            "All 2 sources were read to the end. Queue log, captures and counters agree within their bounds in the "
             "one run that has two of them.",
         ),
         (
             [counted_sources()],
             [counted_runs(2), counted_runs(3, "single")],
             "agrees",
-            "The one source was read to its end. Queue log, captures and counters agree within their bounds in all 2 "
-            "runs that have two of them; 3 have one and nothing to compare it with.",
+            "The one source was read to the end. Queue log, captures and counters agree within their bounds in all 2 "
+            "runs that have two of them; 3 have only one.",
         ),
         (
             [counted_sources(), counted_sources(1, "partial", refused=3), counted_sources(1, "rejected", None)],
             [counted_runs(1), counted_runs(1, "disagree", is_excluded=True)],
             "mixed",
-            "2 of 3 sources were not read whole: 1 refused, 1 read in part. Queue log, captures and counters of 1 of 2 "
-            "runs disagree. Aggregates leave 1 run out.",
+            "2 of 3 sources were not read completely: 1 refused, 1 read in part. Queue log, captures and "
+            "counters of 1 of 2 "
+            "runs disagree. Aggregates exclude 1 run.",
         ),
-        ([counted_sources(3)], [], "agrees", "All 3 sources were read to their end."),
+        ([counted_sources(3)], [], "agrees", "All 3 sources were read to the end."),
     ],
 )
 def test_trust_counts_what_was_not_read_and_which_runs_disagree(
@@ -423,7 +426,7 @@ def test_trust_counts_what_was_not_read_and_which_runs_disagree(
     """Sources that were refused or read in part, and runs whose records disagree, are counted."""
     [finding] = trust_findings(sources, runs, [], [])
     assert (finding.verdict, finding.sentence) == (verdict, sentence)
-    assert ("the newest run is of 2026-01-01" in finding.context) is bool(runs)
+    assert ("the newest run is from 2026-01-01" in finding.context) is bool(runs)
 
 
 def test_trust_says_what_was_generated_or_does_not_count() -> None:
@@ -431,7 +434,7 @@ def test_trust_says_what_was_generated_or_does_not_count() -> None:
     sources = [counted_sources(), counted_sources(1, kind="capture_pair"), counted_sources(1, kind="synthetic_flows")]
     [finding] = trust_findings(sources, [], CONNECTIONS, [{"rtt_samples": 7}])
     assert finding.sentence == (
-        "All 3 sources were read to their end. 17 of 20 records are synthetic, generated and never measured. Of 200 "
+        "All 3 sources were read to the end. 17 of 20 records are synthetic, generated and never measured. Of 200 "
         "connections, 50 have too few RTT samples or none and do not count, and 9 count but are withheld."
     )
     assert finding.context == "20 records read, those of capture pairs counted once, none refused."

@@ -58,7 +58,7 @@ NO_INTERVAL = {"lower": None, "upper": None, "first_n": 1, "second_n": 1, "reaso
             None,
             "Cannot tell: A mixes configurations; give the runs of one.",
         ),
-        ([], "cannot tell", None, "Cannot tell: no delay or rate was measured alike in runs of A and of B."),
+        ([], "cannot tell", None, "Cannot tell: no delay or rate was measured in the same way in runs of A and of B."),
     ],
 )  # fmt: skip
 def test_the_sentence_says_what_the_interval_allows(

@@ -54,7 +54,10 @@ def compile_project(project: Path, engine: EngineName) -> tuple[list[Statement],
     """
     folder = _target(project, engine)
     compiler = {name: version(name) for name in ("dbt-core", f"dbt-{engine}")}
-    print(f"dbt compiles {project} for {engine}, once for this state of its files: about a minute", file=sys.stderr)
+    print(
+        f"dbt compiles {project} for {engine}; this takes about a minute, once for each change to its files",
+        file=sys.stderr,
+    )
     _write_generated(project)
     with _environment(_settings(engine, adds=False)):
         parsed: Any = _invoke(project, folder, ["parse"]).result
@@ -101,7 +104,7 @@ def _write_generated(project: Path) -> None:
     except ColumnError as error:
         raise ModelError(str(error)) from error
     except OSError as error:
-        raise ModelError(f"the models in {project} are to be compiled there: {error}") from error
+        raise ModelError(f"the models in {project} cannot be compiled there: {error}") from error
 
 
 def _target(project: Path, engine: EngineName) -> Path:

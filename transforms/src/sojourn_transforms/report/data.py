@@ -59,8 +59,7 @@ def data_section(fitted: Fitted) -> Section:
     section.absent = list(runs.left_out)
     if runs.flagged:
         section.absent.append(
-            f"{counted(runs.flagged, 'run')} with a flag (run_flag) in the model: "
-            "whether to leave them out is your choice."
+            f"{counted(runs.flagged, 'run')} with a flag (run_flag) in the model: you decide whether to leave them out."
         )
     return section
 
@@ -72,7 +71,7 @@ def _lead(fitted: Fitted) -> str:
     how = BLOCKS.get(runs.block_rule, f"runs for which {runs.block_rule} finds the same text in their id")
     parts = [
         ", ".join(part.rstrip(".") for part in (study["title"] or study["study_id"], study["citation"]) if part) + ".",
-        "Generated, not measured: every value of this page is of synthetic runs."
+        "Generated, not measured: every value on this page comes from synthetic runs."
         if runs.synthetic == len(runs.values)
         else f"{runs.synthetic} of the runs are synthetic: generated, not measured."
         if runs.synthetic

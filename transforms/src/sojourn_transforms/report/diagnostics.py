@@ -25,7 +25,7 @@ def diagnostics_section(fitted: Fitted) -> Section:
     section.lead = (
         "No check contradicts the model. With few runs, checks rarely do."
         if not doubts
-        else "In doubt, with what to do:"
+        else "Doubts, and what to do about them:"
     )
     section.points = doubts
     data = [
@@ -67,7 +67,11 @@ def _quantiles(fitted: Fitted, what: str, values: Any, variance: float, n: str) 
             axes, scores.tolist(), ordered.tolist(), math.sqrt(variance), f"{what} ({fitted.fitted_unit})"
         ),
         note="On the line: normal, with the standard deviation of the model."
-        + (" Predicted effects are drawn towards 0, so that they lie flatter." if what == "block" else ""),
+        + (
+            " Predicted effects are shrunk towards 0, so they rise less steeply than the line."
+            if what == "block"
+            else ""
+        ),
     )
 
 

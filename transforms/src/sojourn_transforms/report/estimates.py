@@ -80,7 +80,7 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
             said.append(
                 f"{names}: {'the effect of one depends on the other' if depends else 'no interaction seen'}"
                 f" ({_p(test.p_value)})"
-                + ("; read the differences at each level, not the mean ones." if depends else ".")
+                + ("; read the differences at each level, not the mean differences." if depends else ".")
             )
     return said
 

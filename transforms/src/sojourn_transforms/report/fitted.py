@@ -88,8 +88,8 @@ class Fitted:
         doubts, check, blocks = [], self.check, len(self.design.blocks)
         if check.normality.p_value is not None and check.normality.p_value < SIGNIFICANT:
             doubts.append(
-                f"Residuals are not normal (Shapiro-Wilk, p = {check.normality.p_value:.2g}): with few runs of a cell, "
-                "intervals and p-values are approximate."
+                f"Residuals are not normal (Shapiro-Wilk, p = {check.normality.p_value:.2g}): with few runs "
+                "per cell, intervals and p-values are approximate."
             )
         ratio, test = check.deviation_ratio, check.equal_variance
         is_rejected = test.p_value is not None and test.p_value < SIGNIFICANT
@@ -98,7 +98,7 @@ class Fitted:
             apart = "" if ratio is None else f", and the largest deviation of a cell is {ratio:.1f} times the smallest"
             advice = "compare by ranks" if self.is_log else "try --scale log, or compare by ranks"
             doubts.append(
-                f"Cells do not have one variance (Brown-Forsythe, {how}{apart}): intervals are too wide for steady "
+                f"Cells differ in variance (Brown-Forsythe, {how}{apart}): intervals are too wide for steady "
                 f"cells and too narrow for unsteady ones; {advice}."
             )
         if blocks < FEW_BLOCKS:

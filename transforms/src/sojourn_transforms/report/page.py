@@ -23,11 +23,11 @@ MOST_FINDINGS = 12
 
 REPORT = Frame(
     generator="sojourn report",
-    about="What queue, congestion control and rate do to one metric of a study",
+    about="The effects of queue, congestion control and rate on one metric of a study",
     closing_key="again",
-    closing_title="Make it again",
-    closing="The same build gives the same page, to the last digit. In a folder with that build:",
-    footer="Every interval is over runs. This page loads nothing from anywhere.",
+    closing_title="Reproduce this page",
+    closing="The same build gives the same page, to the last digit. Run this in a folder with that build:",
+    footer="Every interval is over runs. This page loads nothing from the network.",
 )
 
 
@@ -64,7 +64,7 @@ def page_of(runs: SelectedRuns, is_log: bool, command: str) -> Page:
         Tile(f"{values.size:,}", "runs"),
         Tile(f"{len(design.cells):,}", "cells: " + " × ".join(str(len(one.levels)) for one in design.factors)),
         Tile(f"{len(design.blocks):,}", "blocks"),
-        Tile(f"{100 * fit.block_share:.0f} %", "of the variance of a run is of its block"),
+        Tile(f"{100 * fit.block_share:.0f} %", "of the variance of a run is due to its block"),
         Tile(str(len(fitted.doubts)), "doubts about the model, named under Diagnostics"),
     ]
     title = f"{runs.study['study_id']}: {runs.metric.description}" + (f", {runs.role}" if runs.role else "")
@@ -96,7 +96,7 @@ def findings_sections(runs: SelectedRuns) -> list[Section]:
     if not runs.findings:
         return []
     section = Section("findings", "Findings of the build for this study")
-    section.lead = "Sentences of the mart finding, over all runs of the study and without the model of this page."
+    section.lead = "From the mart finding: over all runs of the study, and without the model on this page."
     section.points = list(runs.findings[:MOST_FINDINGS])
     left = len(runs.findings) - MOST_FINDINGS
     if left > 0:
@@ -118,16 +118,18 @@ def model_section(fitted: Fitted) -> Section:
     section.lead = (
         f"Each run has one value{', of which the natural logarithm is taken' if fitted.is_log else ''}. Every cell, a "
         f"combination of {' × '.join(called)}, has its own mean: main effects and all interactions are fixed "
-        "effects. What all runs of a block share is a random effect, and what is left is of the single run. Both are "
-        "normal, with one variance each. Fitted by restricted maximum likelihood (REML, MixedLM of statsmodels"
+        "effects. What all runs of a block share is a random effect, and the rest is the residual of the run. "
+        "Both are normal, with one variance each. The model is fitted by restricted maximum likelihood (REML, "
+        "MixedLM of statsmodels"
         f"{', and a search of the profile likelihood' if fitted.fit.is_searched else ''}). "
         "Intervals are t intervals of 95 % with Satterthwaite's degrees of freedom; p-values of differences are "
         "corrected by Holm over all differences by one factor."
     )
     if fitted.fit.is_singular:
         section.points.append(
-            "The variance between blocks is estimated as 0: blocks differ no more than runs of one block do, or there "
-            "are too few blocks to tell. Means and differences are those of the model without blocks. Degrees of "
+            "The variance between blocks is estimated as 0: blocks differ no more than the runs within a "
+            "block, or there are too few blocks to tell. Means and differences are those of the model without "
+            "blocks. Degrees of "
             "freedom are still of the model with blocks, because an estimate of 0 does not show that blocks are alike."
         )
     for factor in design.factors:
@@ -149,18 +151,20 @@ def limits_section(fitted: Fitted) -> Section:
     shared = ", ".join(f"{name} {value}" for name, value in runs.shared.items())
     section = Section("limits", "What this does not show")
     section.absent = [
-        f"Other settings: every run has {shared or 'no other setting stated'}. Nothing here holds beyond them.",
+        f"Other settings: every run has {shared or 'no other setting stated'}. These results do not extend "
+        "beyond that.",
         "The distribution within a run: a run is one value here. Packets are in /v1/distributions, and two modes of "
         f"runs in /v1/comparisons/{runs.metric.name}?analysis=modes.",
-        "Causes that are not in the model. Blocks take up what drifts between them, not what changes with a cell.",
+        "Causes that are not in the model. Blocks absorb what drifts between them, not what changes with a cell.",
         "That there is no difference: an interval that contains "
-        f"{'1' if fitted.is_log else '0'} is not a finding of none. "
+        f"{'1' if fitted.is_log else '0'} does not show that there is none. "
         f"/v1/comparisons/{runs.metric.name} tests for a margin.",
-        "An answer without a normal distribution: /v1/comparisons compares the same runs by ranks (Hodges-Lehmann). "
+        "An answer that assumes no normal distribution: /v1/comparisons compares the same runs by ranks "
+        "(Hodges-Lehmann). "
         "If the two disagree, trust the ranks.",
     ]
     if fitted.is_log:
         section.absent.append(
-            f"Arithmetic means: back from logarithms, means are geometric, in {unit}, and effects are ratios."
+            f"Arithmetic means: because of the logarithm, means are geometric, in {unit}, and effects are ratios."
         )
     return section

@@ -211,7 +211,7 @@ def _rows(build: Build, metric: ComparisonMetric, study: str) -> list[dict[str, 
     }
     filled = [name for name, count in counts.items() if count]
     raise ReportError(
-        f"study {study!r} has no value of {metric.name}; it has {', '.join(filled) or 'no metric of runs'}"
+        f"study {study!r} has no values of {metric.name}; it has {', '.join(filled) or 'no metric of runs'}"
     )
 
 
@@ -343,5 +343,7 @@ def _block(row: Row, rule: str) -> str | None:
     if match is None:
         return None
     if not match.groups():
-        raise ReportError(f"--block {rule!r} has no group; put what names the block in brackets, such as {_AT_THE_END}")
+        raise ReportError(
+            f"--block {rule!r} has no group; put the part that names the block in parentheses, such as {_AT_THE_END}"
+        )
     return match[1]

@@ -18,7 +18,7 @@ def compiling(project: Path) -> Iterator[None]:
         folder.mkdir(exist_ok=True)
         lock = (folder / "compile.lock").open("w")
     except OSError as error:
-        raise ModelError(f"the models in {project} are to be compiled there: {error}") from error
+        raise ModelError(f"the models in {project} cannot be compiled there: {error}") from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

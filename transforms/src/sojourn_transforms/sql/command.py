@@ -38,8 +38,8 @@ _ANSWER = "answer of sojourn sql"
 _MOST_SHOWN = 40
 _PROMPT, _CONTINUED = "sojourn> ", "     ... "
 _HELP = (
-    "A statement ends with a semicolon. `show tables;` lists the marts, `describe NAME;` the columns of one, and "
-    "`.quit` or Ctrl-D ends the dialogue."
+    "A statement ends with a semicolon. `show tables;` lists the marts, `describe NAME;` the columns of one, "
+    "and `.quit` or Ctrl-D exits."
 )
 
 
@@ -83,7 +83,7 @@ def _run(
     try:
         statements = connection.extract_statements(text)
         if out is not None and len(statements) != 1:
-            raise OperatorError(f"--out takes the rows of one statement, and there are {len(statements)}")
+            raise OperatorError(f"--out takes the rows of one statement, but there are {len(statements)}")
         for each in statements:
             kind = _kind(connection, each)
             if kind in (duckdb.StatementType.CREATE, duckdb.StatementType.SELECT):

@@ -215,7 +215,7 @@ class Watch:
     def _put_together(self, lake: Lake) -> None:
         packed = {commit.name for pack in lake.packs() for commit in pack.commits}
         if sum(commit.name not in packed for commit in lake.live()) >= LOOSE_COMMITS:
-            self._show("putting small files of the lake together")
+            self._show("combining small files of the lake")
             compact(lake, plan_compaction(lake))
             # The next reading of the lake begins with the pack, and without what this object has noted.
             self._lake = None

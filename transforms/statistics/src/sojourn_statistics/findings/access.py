@@ -46,8 +46,8 @@ def _finding(whole: Row, sites: list[Row]) -> Finding:
         context=(
             f"{synthetic}{whole['dataset']} · {whole['day']} · {counted(whole['lines'], 'line')} · "
             f"{counted(whole['rtt_samples'], 'RTT sample')}. A line is a circuit, or a host where no circuit is known. "
-            "The rise of its mean RTT above its smallest bounds its mean queuing delay; intervals (95 %) are of the "
-            "median over lines."
+            "The rise of its mean RTT above its minimum is an upper bound of its mean queuing delay; intervals (95 %) "
+            "are for the median over lines."
         ),
         sources=("access_delay",),
         numbers=tuple(
@@ -64,7 +64,7 @@ def _verdict(whole: Row, sites: list[Row], hours: list[Row]) -> tuple[Verdict, s
     if not sites:
         return (
             "cannot tell",
-            "No site to name:",
+            "No site can be named:",
             "no lookup assigns lines to sites, or no site has six lines. The RTT of half of all lines "
             f"rises by {milliseconds(whole['median_ms'])} or more.",
         )
@@ -89,13 +89,13 @@ def _verdict(whole: Row, sites: list[Row], hours: list[Row]) -> tuple[Verdict, s
     if widest is not first:
         return (
             "tied",
-            f"Site {name} has the largest rise that is certain:",
-            f"{rise}.{_worst_hour(first, hours)} {_name(widest)} may be worse: its {counted(widest['lines'], 'line')} "
-            f"{'leaves' if widest['lines'] == 1 else 'leave'} {_interval(widest)}.",
+            f"Site {name} has the largest certain rise:",
+            f"{rise}.{_worst_hour(first, hours)} {_name(widest)} may be worse: its interval over "
+            f"{counted(widest['lines'], 'line')} is {_interval(widest)}.",
         )
     return (
         "tied",
-        "No site is the worst for certain:",
+        "No site is certainly the worst:",
         f"the interval of {name} [{_bounds(first)} ms, {counted(first['lines'], 'line')}] overlaps that of another "
         "site.",
     )

@@ -49,7 +49,7 @@ def capture_findings(recordings: Iterable[Row], delays: Iterable[Row], streams: 
         Rows of ``capture_rtp_stream``.
 
     A run may be captured before and after its bottleneck. Both see the same packets, so delays are told by capture
-    point, and a flow or stream counts once, as it was after.
+    point, and a flow or stream counts once, as captured after it.
     """
     by_dataset: dict[str, list[Row]] = {}
     for row in recordings:
@@ -111,7 +111,7 @@ def _delay(delay: _Delay | None) -> tuple[str, str]:
     if delay.p95_ms is not None:
         return (
             f"The RTT of 5 % of the connections rises by {milliseconds(delay.p95_ms)} or more {where},",
-            f"and of half by {half} or more ({of.format('')}).",
+            f"and that of half of them by {half} or more ({of.format('')}).",
         )
     return (
         f"The RTT of half of the connections rises by {half} or more {where}",
@@ -137,7 +137,7 @@ def _context(dataset: str, recordings: list[Row]) -> str:
     if pairs:
         were = "run was" if pairs == 1 else "runs were"
         context += (
-            f" {pairs:,} {were} captured before and after {'its' if pairs == 1 else 'their'} bottleneck: a flow or "
-            "stream counts once, as it was after."
+            f" {pairs:,} {were} captured before and after {'its' if pairs == 1 else 'their'} bottleneck: a "
+            "flow or stream counts once, as captured after it."
         )
     return context

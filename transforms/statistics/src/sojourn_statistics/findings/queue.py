@@ -138,7 +138,11 @@ def _queues(rows: list[Row], metric: str, controls: set[str | None]) -> Iterable
 
 def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str | None]) -> tuple[Verdict, str, str]:
     if not queues:
-        return "cannot tell", "Cannot tell:", "no wait of the application's packets was measured alike for all queues."
+        return (
+            "cannot tell",
+            "Cannot tell:",
+            "the wait of the application's packets was not measured in the same way for all queues.",
+        )
     first, others = queues[0], queues[1:]
     if not others:
         return "none", "Nothing to choose from:", f"only {first.label} was measured."

@@ -236,7 +236,7 @@ def _why_not(first: str, second: str, differences: list[Difference]) -> str:
     reasons = {one.reason for one in differences if one.first_n and one.second_n and one.reason is not None}
     if len(reasons) == 1:
         return f"{reasons.pop()}."
-    return f"no delay or rate was measured alike in runs of {first} and of {second}."
+    return f"no delay or rate was measured in the same way in runs of {first} and of {second}."
 
 
 def _number(one: Difference, first: str, second: str) -> FindingNumber:

@@ -34,8 +34,8 @@ def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
     headline = f"No statement of {name} can be judged."
     if judged:
         verdict = "agrees" if not differ else "mixed" if agree else "contradicts"
-        comes = "comes" if agree == 1 else "come"
-        headline = f"{agree} of {counted(judged, 'statement')} of {name} {comes} out again."
+        are = "is" if agree == 1 else "are"
+        headline = f"{agree} of {counted(judged, 'statement')} of {name} {are} reproduced."
     details = []
     if differ:
         details.append(f"{counted(differ, 'statement')} {'differs' if differ == 1 else 'differ'}.")
@@ -52,7 +52,7 @@ def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
         headline=headline,
         detail=" ".join(details),
         context=(
-            f"{counted(len(statements), 'statement')} in all. A statement comes out again if the median over runs is "
+            f"{counted(len(statements), 'statement')} in all. A statement is reproduced if the median over runs is "
             "within the tolerance with which it can be read from the text or figure."
         ),
         sources=("published_comparison",),

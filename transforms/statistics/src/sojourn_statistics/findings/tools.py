@@ -29,8 +29,8 @@ def _finding(setting: dict[str, Any], rows: list[Row]) -> Finding:
     runs = len({row["run_id"] for row in rows})
     is_idle_known = any(row["idle_median_ms"] is not None for row in rows)
     context = (
-        f"{setting['study_id']} · {words_of(setting['delay_basis'])}{synthetic_note(setting)}. As the tool measures "
-        "its own packets, the path without a queue included: not the wait of another application."
+        f"{setting['study_id']} · {words_of(setting['delay_basis'])}{synthetic_note(setting)}. This is the "
+        "delay of the tool's own packets over the whole path, not the wait of another application."
     )
     if not is_idle_known:
         context += " No run has a value from before the load, so what the load adds is not known."

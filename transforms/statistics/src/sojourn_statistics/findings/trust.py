@@ -35,10 +35,10 @@ def trust_findings(
     parts = [_agreement(of_runs), _excluded(of_runs), _synthetic(of_sources, passive), _uncounted(connections)]
     if whole == count:
         were = "The one source was" if count == 1 else f"All {count:,} sources were"
-        headline = f"{were} read to {'its' if count == 1 else 'their'} end."
+        headline = f"{were} read to the end."
     else:
         partial = sum(row["sources"] for row in of_sources if row["status"] == "partial")
-        headline = f"{count - whole:,} of {counted(count, 'source')} {_was(count - whole)} not read whole:"
+        headline = f"{count - whole:,} of {counted(count, 'source')} {_was(count - whole)} not read completely:"
         parts.insert(0, f"{count - whole - partial:,} refused, {partial:,} read in part.")
     numbers = [FindingNumber(None, "sources_read_whole", "all", float(whole), None, None, "sources", count, "sources")]
     if of_runs:
@@ -79,13 +79,13 @@ def _agreement(runs: list[Row]) -> str:
     where = "the one run that has" if agree == 1 else f"all {agree:,} runs that have"
     rest = ""
     if agree < total:
-        rest = f"; {total - agree:,} {'has' if total - agree == 1 else 'have'} one and nothing to compare it with"
+        rest = f"; {total - agree:,} {'has' if total - agree == 1 else 'have'} only one"
     return f"Queue log, captures and counters agree within their bounds in {where} two of them{rest}."
 
 
 def _excluded(runs: list[Row]) -> str:
     excluded = sum(row["runs"] for row in runs if row["is_excluded"])
-    return f"Aggregates leave {counted(excluded, 'run')} out." if excluded else ""
+    return f"Aggregates exclude {counted(excluded, 'run')}." if excluded else ""
 
 
 def _records(sources: list[Row]) -> int:
@@ -126,5 +126,5 @@ def _context(sources: list[Row], runs: list[Row]) -> str:
     starts = [row["start_ns"] for row in runs if row["start_ns"] is not None]
     if starts:
         day = datetime.fromtimestamp(max(starts) // 10**9, tz=UTC).date()
-        context += f" By the clock of its testbed, which may start at any date, the newest run is of {day}."
+        context += f" By the clock of its testbed, which may start at any date, the newest run is from {day}."
     return context
