@@ -292,7 +292,7 @@ compared as (
                 then 'the build has no data set of connections named after the study, or one with too few hosts'
             when units_asked.population = 'subject' then 'the build has no ratings of the study'
             when described_studies.study_id is null then 'the build has no run of the study'
-            else 'no run of the study in the build has the settings of the statement'
+            else 'no run of the study in the build has the configuration in the statement'
         end as not_answered_reason,
         coalesce(elsewhere.other_configurations, 0) as other_configurations,
         cast(coalesce(elsewhere.other_telling_configurations, 0) as bigint) as other_telling_configurations,
