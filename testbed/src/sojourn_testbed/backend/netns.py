@@ -83,7 +83,7 @@ class NetnsBackend:
     def estimate(self, plan: Plan, blocks: Sequence[Sequence[Run]]) -> Estimate:
         """Return seconds of wall time."""
         runs = sum(map(len, blocks))
-        return Estimate(runs * (plan.timing.end_s + plan.timing.drain_s + 12), "seconds of wall time")
+        return Estimate(runs * (plan.timing.end_s + plan.timing.drain_s + 12), "elapsed time")
 
     def versions(self) -> dict[str, str]:
         """Return what the runs were made with."""

@@ -75,7 +75,7 @@ class QemuBackend:
         seconds = boots * BOOT_SECONDS + runs * SECONDS_PER_RUN_SECOND * (plan.timing.end_s + plan.timing.drain_s + 6)
         polls = 2 * runs * plan.timing.end_s * 1000 / plan.poll_interval_ms
         seconds += packets * SECONDS_PER_PACKET + polls * SECONDS_PER_POLL
-        return Estimate(seconds, "seconds of one core; the guest's own clock does not depend on the load")
+        return Estimate(seconds, "CPU time of one core; the guest's clock does not depend on the load")
 
     def versions(self) -> dict[str, str]:
         """Return what the runs were made with."""
