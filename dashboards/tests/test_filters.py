@@ -13,7 +13,7 @@ from sojourn_superset.notes import Note
 PARTS = {
     "Rival": "rival_application", "Congested direction": "congested_direction", "Workload": "workload",
     "Testbed": "testbed", "Participants": "participants", "View of the call": "call_view",
-    "Other direction": "opposite_link", "Direction": "direction", "Scheme of the buffer": "queue_scheme",
+    "Other direction": "opposite_link", "Direction": "direction", "Buffer scheme": "queue_scheme",
 }  # fmt: skip
 """Filters of what the studies vary beside queue, rate, RTT and congestion control, and their columns."""
 

@@ -39,7 +39,7 @@ HAS_ROWS = {
         READ,
         "Sources that were refused, or read in part",
         "Can these figures be trusted?",
-        "When were the files that were read last changed?",
+        "When were the ingested files last changed?",
         "Sources shown",
         "Builds: the one served, and those kept",
         "Queries to the service, and how long they took",

@@ -416,7 +416,7 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_packets_over_time(browser: Br
     last = dashboard.chart("Each queue, for the application").locator("table tbody tr").last
     address = last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    title = "Runs that the filters leave, the longest 95th percentile first"
+    title = "Runs that match the filters, longest 95th percentile first"
     assert runs.answer(title).filters_on("queue_label") == [queue]
     assert runs.answer(title).filters_on("congestion_control") == [control]
     listed = runs.chart(title).locator("table tbody tr a")

@@ -177,7 +177,7 @@ def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard
     here = dashboard.answer(title)
     address = dashboard.chart(title).locator("table tbody tr").last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    there = runs.answer("Runs that the filters leave, the longest 95th percentile first")
+    there = runs.answer("Runs that match the filters, longest 95th percentile first")
     for column in ("study_id", "bandwidth_mbit", "rtt_ms", "application", "start_order"):
         assert there.filters_on(column) == here.filters_on(column), column
     assert there.filters_on("queue_label") == [list(grid(dashboard))[-1][0]]
@@ -279,7 +279,7 @@ def test_one_run_says_what_its_chosen_run_met(opened: Callable[[str], Dashboard]
     of_run = [("run_id", name), ("role", "app")]
     met = {row["metric"]: row["metric_value"] for row in page.api.records("run_metric", of_run)}
     (finding,) = page.api.records("finding", [("run_id", name)])
-    text = said(page, "What the application's packets met")
+    text = said(page, "What happened to the application's packets")
     assert f"{finding['sentence']} {finding['context']}" in text
     (half, most), *_ = re.findall(r"wait at most ([\d.]+) ms, and 95 % of them at most ([\d.]+) ms", text)
     assert float(half) == pytest.approx(met["queuing_delay_median_ms"], rel=0.05)
@@ -300,5 +300,5 @@ def test_the_map_of_speed_tests_and_its_table_are_the_barometers(opened: Callabl
     assert len(drawn.keys() - countries) < 3
     expected = {code: 100 * row["iqb_score"] for code, row in drawn.items() if code in countries}
     assert on_map == pytest.approx(expected, abs=0.51)
-    text = said(page, "Countries, from the one that meets the least")
+    text = said(page, "Countries by share of needs met, lowest first")
     assert re.search(rf"fewer than 100 tests \D*{len(rows) - len(drawn)} countries", text), text[:200]

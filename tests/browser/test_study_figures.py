@@ -24,7 +24,7 @@ MATRIX = (
     "Incumbents against competitors on the chosen link: the incumbent's share of both rates, "
     "while both are active, in %"
 )
-CHECK = "Do two that change places share the whole link?"
+CHECK = "Do pairs with swapped roles share the whole link?"
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def prepare(
         typer.Option("--api", help="Import the dashboard too, from this API: one start of Superset instead of two."),
     ] = None,
 ) -> None:
-    """Bring Superset's own database up to date and set the admin's login; seconds when already done.
+    """Bring Superset's own database up to date and set the admin's login. If this is already done, it takes seconds.
 
     Needs SUPERSET_SECRET_KEY, SUPERSET_ADMIN_USER and SUPERSET_ADMIN_PASSWORD in the environment.
     """
@@ -49,10 +49,10 @@ def import_assets(
     api: Annotated[str, API_OPTION] = DEFAULT_URL,
     force: Annotated[bool, typer.Option(help="Import although nothing changed.")] = False,
 ) -> None:
-    """Make Superset hold the dashboard as the YAML files have it, replacing the one from last time.
+    """Import the dashboards from the YAML files, replacing those of the last import.
 
-    A chart that the served build has no rows for becomes a note saying which data to supply. Only what this
-    command once imported is replaced or removed; dashboards made by hand stay.
+    A chart without rows in the served build becomes a note that says which data to supply. Only what this
+    command imported is replaced or removed; dashboards made by hand stay.
     """
     chosen = settings.load()
     _load(chosen, *_render(api), force=force)
@@ -62,7 +62,9 @@ def import_assets(
 def add_viewer(
     name: Annotated[str, typer.Argument(help="Name to log in with.")],
 ) -> None:
-    """Let someone read dashboards: no SQL Lab, no editing. The password is SUPERSET_VIEWER_PASSWORD in the environment.
+    """Create a viewer, who can read dashboards but not use SQL Lab or edit.
+
+    The password is SUPERSET_VIEWER_PASSWORD in the environment.
 
     Run it after `prepare`; run it again to set another password.
     """
@@ -80,7 +82,7 @@ def add_viewer(
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8088,
-    threads: Annotated[int, typer.Option(help="Requests answered at once.", min=1)] = 8,
+    threads: Annotated[int, typer.Option(help="Number of requests answered at a time.", min=1)] = 8,
 ) -> None:
     """Serve Superset until SIGTERM or Ctrl-C; logs go to the `superset/logs` folder of SOJOURN_VAR."""
     chosen = settings.load()

@@ -19,7 +19,7 @@ def country_names() -> dict[str, str]:
     path = Path(superset.submodule_search_locations[0]) / "examples" / "countries.py"
     spec = importlib.util.spec_from_file_location("superset_countries", path)
     if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"{path}: Superset's list of countries is not there")
+        raise ModuleNotFoundError(f"{path}: Superset's list of countries is missing")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return {each["cca2"]: each["name"] for each in module.countries}

@@ -125,7 +125,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None, str]:
     try:
         port = parts.port
     except ValueError as error:
-        raise ForbiddenDatabaseError(f"a database of Superset names an address without sense: {error}") from error
+        raise ForbiddenDatabaseError(f"a database of Superset has an invalid address: {error}") from error
     return parts.scheme, parts.hostname, port or {"http": 80, "https": 443}.get(parts.scheme), parts.path.rstrip("/")
 
 

@@ -49,7 +49,12 @@ REQUEST = Dataset(
         Column("refused", "BIGINT", description="Of these, answers with a status of 400 to 499."),
         Column("failed", "BIGINT", description="Of these, answers with a status of 500 or more."),
         Column("mean_ms", "DOUBLE", "ms", "Mean time from the request to the end of its answer."),
-        Column("p95_at_most_ms", "DOUBLE", "ms", "Bound below which at least 95 % of the times are; null above all."),
+        Column(
+            "p95_at_most_ms",
+            "DOUBLE",
+            "ms",
+            "Upper bound of at least 95 % of the times; null if it is above all bounds.",
+        ),
     ),
 )
 SAMPLE = re.compile(r"(?P<name>sojourn_[a-z_]+)\{(?P<labels>.*)\} (?P<value>[0-9.e+-]+)")
