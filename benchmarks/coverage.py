@@ -315,7 +315,7 @@ def mann_whitney_p_values(x: Reals, y: Reals) -> Reals:
 
 def family_table(studies: int) -> Iterator[str]:
     """Yield the lines of the table of families in which nothing differs."""
-    yield "| family, nothing differs | Holm | Benjamini-Hochberg | not corrected |"
+    yield "| family without any true difference | Holm | Benjamini-Hochberg | not corrected |"
     yield "| --- | --- | --- | --- |"
     world = WORLDS["log-normal"]
     for n in SIZES:
@@ -348,12 +348,12 @@ def family_table(studies: int) -> Iterator[str]:
 def report(studies: int) -> Iterator[str]:
     """Yield the generated part of docs/statistics.md."""
     error = 100 * math.sqrt(0.95 * 0.05 / studies)
-    yield f"Coverage in % over {studies:,} simulated studies for n = {' / '.join(map(str, SIZES))}; three standard"
-    yield f"errors of the simulation are {3 * error:.2f}. – : refused for that n; empty: not applicable."
+    yield f"Coverage in % over {studies:,} simulated studies for n = {' / '.join(map(str, SIZES))}. Three standard"
+    yield f"errors of the simulation are {3 * error:.2f}. A dash: refused for that n; an empty cell: not applicable."
     yield ""
     yield from coverage_table(studies)
     yield ""
-    yield f"Families with a false finding at 5 %, in % of {studies:,}:"
+    yield f"Families with at least one false finding at the 5 % level, in % of {studies:,} simulated families:"
     yield ""
     yield from family_table(studies)
 

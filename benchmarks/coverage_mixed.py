@@ -116,9 +116,9 @@ def report(studies: int) -> Iterator[str]:
     error = 100 * math.sqrt(0.95 * 0.05 / studies)
     yield (
         f"Coverage in % over {studies:,} simulated studies of {len(CELLS)} cells for "
-        f"{' / '.join(map(str, BLOCKS))} blocks; three standard errors of the simulation are {3 * error:.1f}. "
-        "In brackets: only studies whose block variance is estimated as 0. The last column has the share of these "
-        "studies and the share of refused ones, in %."
+        f"{' / '.join(map(str, BLOCKS))} blocks. Three standard errors of the simulation are {3 * error:.1f}. "
+        "Figures in brackets cover only the studies whose block variance is estimated as 0. The last column has the "
+        "share of these studies and the share of refused studies, in %."
     )
     yield ""
     names = [*QUANTITIES, "mean of a cell"]
