@@ -6,7 +6,7 @@
     }
 ) }}
 
--- Several files may give the same run; if they contradict each other, one of them is used and this test warns of it.
+-- Several files may describe the same run. If they contradict each other, one of them is used and this test warns.
 with
 
 runs as (

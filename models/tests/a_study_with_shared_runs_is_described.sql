@@ -7,7 +7,8 @@
     }
 ) }}
 
--- Solo runs need no description: nothing of them is compared with demand. Nor do results of tools: their solo runs of the same setting give it.
+-- Solo runs need no description, because they are not compared with demand. Tool results need none either: their solo runs with the same
+-- setting give the demand.
 with
 
 runs as (

@@ -1,5 +1,5 @@
--- A build counts some days again, leaves others as they are, and continues months from what it holds: in no table of days or months may a
--- connection be lost or counted twice.
+-- A build recounts some days, keeps others, and continues months from stored rows. No table of days or months may lose a connection or
+-- count it twice.
 with
 
 expected as (

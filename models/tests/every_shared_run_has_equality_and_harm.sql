@@ -1,4 +1,4 @@
--- A run with both roles and a rate for each is in the marts of fairness, once, and has a harm or a reason for each role.
+-- A run with both roles and a rate for each is in the fairness marts once, with harm or a reason for each role.
 with
 
 run_roles as (

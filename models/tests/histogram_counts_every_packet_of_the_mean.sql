@@ -1,4 +1,4 @@
--- The histogram and the mean delay are of the same packets.
+-- The histogram and the mean delay cover the same packets.
 with
 
 histogram as (

@@ -1,4 +1,4 @@
--- The accuracy of the bins: a figure that is read from them is within 1 % (and 1 us, the resolution) of the exact figure.
+-- Accuracy of the bins: a figure read from them is within 1 % (and 1 us, the resolution) of the exact figure.
 with
 
 histogram as (

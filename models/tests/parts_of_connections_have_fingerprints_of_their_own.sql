@@ -1,4 +1,4 @@
--- Fingerprints are hashes: two parts under one fingerprint would be counted as one.
+-- Fingerprints are hashes: two parts with the same fingerprint would be counted as one.
 with
 
 parts as (

@@ -1,4 +1,4 @@
--- What entered the queue left it, was dropped from it, or is still in it; only what was lost by the probe may be missing.
+-- Every packet that entered the queue left it, was dropped from it, or is still in it. Only events that the probe lost may be missing.
 with
 
 queue_counts as (

@@ -1,4 +1,5 @@
--- A configuration's name merges what is missing with the word for it: runs that differ there must not be pooled unnoticed.
+-- A configuration's name does not distinguish a missing value from the word that stands for it. Runs that differ there must not be pooled
+-- unnoticed.
 with
 
 configurations as (

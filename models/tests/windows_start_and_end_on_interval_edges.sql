@@ -6,7 +6,7 @@
     }
 ) }}
 
--- Rates are sums of whole intervals; a window that cuts one counts it by the interval's start.
+-- Rates are sums of whole intervals. A window that cuts an interval counts it by the interval's start.
 with
 
 runs as (

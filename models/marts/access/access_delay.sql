@@ -57,7 +57,7 @@ final as (
         lower_ms,
         upper_ms,
         case when upper_ms - lower_ms <= greatest(lower_ms, widest_ms) then lower_ms end as certain_lower_ms,
-        -- Groups without an interval come last; what is no group of its own has no rank.
+        -- Groups without an interval come last; all, unknown and withheld have no rank.
         case
             when group_name not in ('withheld', 'unknown', 'all')
                 then

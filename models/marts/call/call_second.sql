@@ -9,7 +9,7 @@ calls as (
     select * from {{ ref('int_call') }}
 ),
 
--- An interval counts to the second, from the first poll of the call by the same clock, in which it ends.
+-- An interval counts in the second in which it ends. Seconds count from the call's first poll on the same clock.
 in_seconds as (
     select
         intervals.*,

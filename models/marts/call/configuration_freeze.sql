@@ -1,4 +1,4 @@
--- What the queue did before freezes against calm seconds of the same call, over the calls of a configuration: a run is a call.
+-- State of the queue before freezes compared with calm seconds of the same call, over the calls of a configuration. A run is a call.
 with
 
 measured as (

@@ -1,4 +1,4 @@
--- Freezes and calm seconds of one run: what the queue did before the ones and before the others.
+-- State of the queue before the freezes of a run, and before its calm seconds.
 with
 
 moments as (

@@ -1,4 +1,4 @@
--- Only seconds with a change have a row: a recording may last for weeks, and damaged times for decades.
+-- Only seconds with a change have a row: a recording may last for weeks, and with damaged timestamps for decades.
 with
 
 flows as (
@@ -70,7 +70,7 @@ moments as (
     from changes
 ),
 
--- A chart has a line for each protocol, with a value wherever one of them changes.
+-- A chart draws one line per protocol and needs a value of each whenever one of them changes.
 of_each_protocol as (
     select
         protocols.dataset,

@@ -25,7 +25,7 @@ described as (
             and ecn_directions.flow_id = flows.flow_id
 ),
 
--- Ten segments: fewer may all be of a kind that a sender never makes ECN-capable (retransmissions, window probes).
+-- At least ten segments: fewer may all be retransmissions or window probes, which a sender never makes ECN-capable.
 final as (
     select
         dataset,

@@ -1,4 +1,4 @@
--- Captures of runs are few enough for exact quantiles. Those of other data sets are all of one point.
+-- Captures of runs are few enough for exact quantiles. Captures of other data sets all have the same capture point.
 with
 
 connections as (

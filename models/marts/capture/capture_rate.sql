@@ -12,8 +12,8 @@ totals as (
     select * from {{ ref('int_capture_total') }}
 ),
 
--- A second of UTC holds whole intervals, since these start at multiples of their length. Flows are added up first and counted then, which
--- takes a fraction of the time of counting distinct flows.
+-- A UTC second contains whole intervals, because intervals start at multiples of their length. Intervals are summed per flow before flows
+-- are counted, which is much faster than counting distinct flows.
 flow_seconds as (
     select
         source_hash,

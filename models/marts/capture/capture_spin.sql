@@ -28,7 +28,7 @@ medians as (
     group by source_hash, flow_id, direction
 ),
 
--- A datagram that comes late brings back the value before: two edges that are much nearer to each other than an RTT.
+-- A reordered datagram shows the previous spin value: two edges much closer together than an RTT.
 ordered as (
     select
         edges.source_hash,
@@ -49,7 +49,7 @@ ordered as (
     where edges.since_edge_ns is not null
 ),
 
--- While data are on their way, no point of the path is without a datagram for longer than an RTT: a longer silence was a pause.
+-- While data are in flight, no point of the path goes without a datagram for longer than an RTT: a longer silence was a pause.
 compared as (
     select
         *,

@@ -21,7 +21,7 @@ final as (
         pairs.not_seen_before_packets,
         pairs.reverse_matched_packets,
         cast(pairs.dropped_packets as double) / nullif(pairs.delivered_packets + pairs.dropped_packets, 0) as loss_ratio,
-        -- The smallest and the largest are whole microseconds, rounded down; the mean is exact, so it may be above the largest.
+        -- The minimum and maximum are whole microseconds, rounded down. The mean is exact, so it may exceed the maximum.
         cast(pairs.queuing_delay_min_us as double) / 1000 as one_way_queuing_delay_min_ms,
         pairs.queuing_delay_avg_us / 1000 as one_way_queuing_delay_mean_ms,
         cast(pairs.queuing_delay_max_us as double) / 1000 as one_way_queuing_delay_max_ms,

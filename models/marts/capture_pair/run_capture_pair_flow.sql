@@ -28,7 +28,7 @@ flows_with_role as (
         flow_pairs.not_seen_before_packets,
         flow_pairs.queuing_delay_min_us,
         flow_pairs.queuing_delay_max_us,
-        -- In whole microseconds, so that the sum does not depend on its order.
+        -- Whole microseconds, because their sum does not depend on the order.
         cast(round(flow_pairs.queuing_delay_avg_us * flow_pairs.delivered_packets) as bigint) as queuing_delay_sum_us
     from flow_pairs
     inner join pairs

@@ -22,7 +22,7 @@ counted as (
     group by configurations.configuration_id
 ),
 
--- Runs of one configuration have the same values of these: the first run gives them.
+-- These are the same for all runs of a configuration; the first run gives them.
 final as (
     select
         configurations.configuration_id,

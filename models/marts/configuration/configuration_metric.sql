@@ -128,7 +128,7 @@ final as (
         bounds.value_lower,
         bounds.value_upper,
         {{ median_interval_columns('bounds.value_lower', 'quartiles.runs', without='every run is excluded') }},
-        -- One run has no spread, so it gets no box.
+        -- A single run has no spread, so it has no box.
         case when quartiles.runs > 1 then quartiles.value_q1 end as value_q1,
         case when quartiles.runs > 1 then quartiles.value_q3 end as value_q3,
         case when quartiles.runs > 1 then whiskers.whisker_low end as whisker_low,

@@ -12,7 +12,7 @@ parts as (
     select * from {{ ref('int_connection_part') }}
 ),
 
--- What the cube counts, at which level of detail; a level without a bin is what is withheld as a whole.
+-- Connections that the cube counts, by level of detail. Rows without a bin are withheld.
 of_cube as (
     select
         part_fingerprint,

@@ -82,7 +82,7 @@ cumulated as (
     from bins
 ),
 
--- Few quantiles a day, many over everything: charts draw the former over time and the latter as a distribution.
+-- Few quantiles per day, for charts over time, and many over the whole period, for distributions.
 chosen as (
     select
         cumulated.*,

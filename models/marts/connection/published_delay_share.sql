@@ -17,7 +17,7 @@ findings as (
     select * from {{ ref('published_finding') }}
 ),
 
--- A share that is stated below the threshold is 1 less that above it, with the ends exchanged. Half a printed step may be rounded away.
+-- A share stated below the threshold becomes 1 minus itself, with the ends swapped. Rounding may hide half a printed step.
 stated as (
     select
         findings.finding_id,
@@ -44,7 +44,7 @@ own as (
             when stated.counted = 'hosts' then shares.host_share_above_ratio
             else shares.connection_share_above_ratio
         end as share_above_ratio,
-        -- The variance of the ratio estimator between hosts, of which each has several connections.
+        -- Variance of the ratio estimator over hosts, because a host may have several connections.
         sqrt(greatest(
             shares.connections_above_squared
             - 2 * shares.connection_share_above_ratio * shares.connections_times_above

@@ -52,7 +52,7 @@ ranked as (
         *,
         sum(case when access_technology != 'all' and hosts < {{ minimum_hosts() }} then hosts else 0 end)
             over (partition by {{ period | join(', ') }}, threshold_number) as hosts_hidden,
-        -- A host that changes its technology within the period counts once in each and once in all, which tells how many did.
+        -- A host that changes technology within the period counts once in each and once in all, which shows how many hosts did.
         sum(case when access_technology = 'all' then -hosts else hosts end)
             over (partition by {{ period | join(', ') }}, threshold_number) as hosts_changed,
         row_number()
@@ -66,8 +66,8 @@ ranked as (
     from added_up
 ),
 
--- The difference of `all` and the others shows what was withheld: if it has too few hosts, the smallest of the others is withheld too.
--- Hosts that changed do not make up for too few hidden ones: connections add up, so the difference has those of the hidden ones alone.
+-- The difference between `all` and the others reveals what was withheld: if it has too few hosts, the smallest of the others is withheld
+-- too. Hosts that changed technology do not help: connections add up, so the difference contains only the connections of hidden hosts.
 served as (
     select * from ranked
     where

@@ -1,4 +1,4 @@
--- Without background traffic no direction is filled: such a configuration is compared with those of each.
+-- A configuration without background traffic fills no direction, so it is in the heat map of each direction.
 with
 
 delays as (

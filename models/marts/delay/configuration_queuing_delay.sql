@@ -32,7 +32,7 @@ run_means as (
         verdicts.maximum_delay_ms,
         verdicts.mean_ms,
         cast(round(verdicts.mean_share_of_maximum_ratio * 1000000000) as bigint) as mean_share_of_maximum_billionths,
-        -- Whole numbers add up to the same in any order; squares of nanoseconds would not fit 64 bits.
+        -- Sums of whole numbers do not depend on the order. Squares of nanoseconds would not fit into 64 bits.
         cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
         cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
     from verdicts
@@ -112,7 +112,7 @@ final as (
     inner join configurations
         on estimated.configuration_id = configurations.configuration_id
     left join student_t_quantiles
-        -- Beyond the table's end, its last row is a little wider than needed.
+        -- Beyond the end of the table, its last row gives a slightly wider interval than needed.
         on student_t_quantiles.degrees_of_freedom = least(estimated.runs - 1, 200)
     left join delay_classes
         on

@@ -8,7 +8,7 @@ packets as (
     select * from {{ ref('int_queue_packet_with_role') }}
 ),
 
--- A packet whose enqueue was not seen has no sojourn time: it is not in any bin, and not in the bin of 0 either.
+-- A packet whose enqueue was not seen has no sojourn time, so it is in no bin, not even the bin of 0.
 binned as (
     select
         study_id,

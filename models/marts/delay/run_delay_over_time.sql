@@ -47,7 +47,7 @@ roles as (
     from counted
 ),
 
--- Every second of the window, so that a second without a packet is a rate of zero and not a gap.
+-- Every second of the window has a row: a second without a packet has a rate of 0 and is not a gap.
 final as (
     select
         roles.study_id,

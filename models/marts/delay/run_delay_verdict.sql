@@ -25,7 +25,7 @@ one_way as (
         delays.study_id,
         delays.run_id,
         delays.role,
-        -- Half the round-trip time without queuing is the one-way delay of the empty path.
+        -- The one-way delay of the empty path is half the round-trip time without queuing.
         runs.rtt_ms / 2 + delays.mean_ms as one_way_delay_ms
     from delays
     inner join runs
@@ -48,7 +48,7 @@ final as (
         maximum_delays.maximum_delay_null_reason,
         delays.delay_share_of_maximum_ratio as mean_share_of_maximum_ratio,
         {%- for quantile in ['median', 'p95', 'p99'] %}
-        -- Where the rate changes, a quantile of the delays is not a quantile of their shares.
+        -- If the link rate changes, a quantile of the delays is not a quantile of their shares.
             case
                 when maximum_delays.link_rate_basis = 'fixed_rate' then delays.{{ quantile }}_ms / maximum_delays.maximum_delay_ms
             end as {{ quantile }}_share_of_maximum_ratio,

@@ -1,4 +1,4 @@
--- Each queue of a run's log by itself: a packet that passes two queues waits in both.
+-- Each queue of a run's queue log separately: a packet that passes two queues waits in both.
 with
 
 runs as (
@@ -75,7 +75,7 @@ final as (
         cast(counted.p95_ns as double) / 1000000 as p95_ms,
         cast(counted.maximum_ns as double) / 1000000 as maximum_ms
     from queues
-    -- Without the offset of its clock a log is in no window, and has no second.
+    -- Without a clock offset, a log cannot be placed in the window and has no rows.
     inner join queue_logs
         on
             queues.study_id = queue_logs.study_id

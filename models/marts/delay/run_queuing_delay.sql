@@ -77,7 +77,7 @@ sojourns as (
     group by study_id, run_id, role
 ),
 
--- Where the rate changes, a packet's share of the maximum is of the rate in force when it left: what its delay is in bytes, over the limit.
+-- If the link rate changes, a packet's share of the maximum uses the rate in force when it left: its delay in bytes, over the limit.
 shares_of_steps as (
     select
         role_and_all_packets.study_id,

@@ -1,4 +1,4 @@
-{#- The window is RFC 8289's INTERVAL. A window frame cannot be a column, so it is here and not in a seed. -#}
+{#- The window is RFC 8289's INTERVAL. A window frame cannot come from a column, so the length is set here and not in a seed. -#}
 {% set window_ns = 100000000 %}
 with
 
@@ -50,7 +50,7 @@ role_and_all_packets as (
     from packets
 ),
 
--- A window ends at each dequeue and holds the 100 ms before it, its own packet included and its far end not: (t - 100 ms, t].
+-- A window ends at each dequeue t and covers (t - 100 ms, t], including the packet at t.
 watched as (
     select
         study_id,
@@ -70,7 +70,7 @@ watched as (
     from role_and_all_packets
 ),
 
--- The value of a window applies until the next dequeue, but not longer than the window: after that nothing was waiting.
+-- The value of a window applies until the next dequeue, for at most 100 ms: after that, nothing was waiting.
 held as (
     select
         watched.study_id,

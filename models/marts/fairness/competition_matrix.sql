@@ -1,5 +1,5 @@
--- Incumbents against competitors. The cell in which the two change places shares the same link: their shares should add up to 1, and how
--- far they do not is the advantage of whoever starts first.
+-- Incumbents against competitors. The cell with the roles swapped shares the same link, so the two shares should add up to 1. The
+-- difference is the advantage of starting first.
 with
 
 phases as (
@@ -19,7 +19,7 @@ interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
 ),
 
--- A cell is of one link; who starts first is part of it.
+-- A cell covers one link and one start order.
 cells as (
     select
         phases.*,

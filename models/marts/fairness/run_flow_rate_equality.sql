@@ -16,7 +16,7 @@ shared_runs as (
         max(case when run_roles.role = 'app' then rates.bytes end) as app_bytes,
         max(case when run_roles.role = 'tcp' then rates.bytes end) as tcp_bytes,
         max(case when run_roles.role = 'rival' then rates.bytes end) as rival_bytes,
-        -- Flows that go opposite ways have two.
+        -- Flows in opposite directions have two bases.
         case
             when min(rates.rate_basis) = max(rates.rate_basis) then min(rates.rate_basis)
             else min(rates.rate_basis) || ' and ' || max(rates.rate_basis)
@@ -30,7 +30,7 @@ shared_runs as (
     group by run_roles.study_id, run_roles.run_id
 ),
 
--- Of a run, either a TCP flow or another application competes with the application, or two TCP flows with each other.
+-- In a run, either a TCP flow or another application competes with the application, or two TCP flows compete with each other.
 compared as (
     select
         study_id,

@@ -39,8 +39,9 @@ drops as (
 
 {{ run_jitters('streams') }},
 
--- The measurements of each role by the metrics for which less is better. A user has the delay of the path too: a queue of 15 ms where there
--- was none harms less than one of 400 ms. Without the path's round-trip time, one way of it is unknown, not 0.
+-- Measurements of each role for the metrics where lower is better. Delay includes the path, because a user experiences it too: 15 ms of
+-- queuing delay where there was none harms less than 400 ms. If the round-trip time of the path is unknown, so is its one-way delay; it
+-- is not 0.
 quantities as (
     select
         delays.study_id,

@@ -18,13 +18,13 @@ rated as (
         run_id,
         phase,
         max(rate_basis) as rate_basis,
-        -- Both roles have a row of each second.
+        -- Each second has a row for both roles.
         count(distinct run_second) as seconds,
         cast(sum(case when side = 'incumbent' then bytes end) as double) * 8
         / nullif(count(case when side = 'incumbent' then 1 end), 0) as incumbent_rate_bps,
         cast(sum(case when side = 'competitor' then bytes end) as double) * 8
         / nullif(count(case when side = 'competitor' then 1 end), 0) as competitor_rate_bps,
-        -- A second without a rate in force, before the programme starts, leaves the mean unknown.
+        -- A second before the programme starts has no link rate, which makes the mean unknown.
         case
             when count(link_rate_bps) = count(*)
                 then
@@ -62,7 +62,7 @@ final as (
         rated.phase_link_rate_bps,
         rated.incumbent_rate_bps / rated.phase_link_rate_bps as incumbent_share_of_link_ratio,
         rated.competitor_rate_bps / rated.phase_link_rate_bps as competitor_share_of_link_ratio,
-        -- Before and after, nobody competes: the incumbent has all that is sent.
+        -- Without competition, the incumbent sends everything.
         case
             when phases.phase = 'competing'
                 then rated.incumbent_rate_bps / nullif(rated.incumbent_rate_bps + rated.competitor_rate_bps, 0)

@@ -1,4 +1,4 @@
--- When an attempt was made and how long it took stay in the lake: the same input must give the same bytes here.
+-- The time and duration of an attempt stay in the lake, because the same input must give the same bytes here.
 with
 
 outcomes as (

@@ -23,7 +23,7 @@ judged as (
         mark_direction,
         count(case when verdict = 'agree' then 1 end) as agreements,
         count(case when verdict = 'disagree' then 1 end) as disagreements,
-        -- The first of them by the order of the sources; run_mark_comparison has all.
+        -- The first disagreement, in the order of the sources; run_mark_comparison has all of them.
         min(
             case
                 when verdict = 'disagree'

@@ -1,4 +1,4 @@
-{#- Four bins for each doubling of the delay: the bins of histograms have sixteen times as many, too few packets each for a share. -#}
+{#- Four bins per doubling of the delay. Histograms have sixteen times as many bins, each with too few packets for a share. -#}
 {%- set bins_together = 16 -%}
 with
 
@@ -28,7 +28,7 @@ measured as (
 binned as (
     select
         *,
-        -- A packet with CE was ECT(0) or ECT(1) before: what its role sends tells which, unless it sends both or neither.
+        -- A packet with CE had ECT(0) or ECT(1) before: its role shows which, unless the role sends both or neither.
         case
             when ecn_codepoint_at_enqueue = 'ect1' or (came_marked and sends_ect1 and not sends_ect0) then 'l4s'
             when ecn_codepoint_at_enqueue = 'ect0' or (came_marked and sends_ect0 and not sends_ect1) then 'classic'

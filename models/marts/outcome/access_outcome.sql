@@ -1,7 +1,7 @@
 {%- set group = ['day', 'dataset', 'synthetic', 'period_kind', 'period', 'group_kind', 'group_name'] -%}
 {%- set key = group + ['percentile'] -%}
 {%- set quantities = {'added_delay': 'rtt_increase', 'loaded_rtt': 'rtt', 'idle_rtt': 'rtt_floor'} -%}
--- Scores of the lines of an access network, by groups of them and by the percentile over lines that is taken.
+-- Scores of the lines of an access network, by group of lines and by percentile over the lines.
 with
 
 delays as (
@@ -52,7 +52,7 @@ together as (
 ranked as (
     select
         *,
-        -- What is no group of its own has no rank, and takes none from the others.
+        -- all, unknown and withheld have no rank and take none from the others.
         case
             when group_name not in ('withheld', 'unknown', 'all')
                 then rank() over (

@@ -1,5 +1,5 @@
 {%- set key = ['configuration_id', 'role', 'delay_basis', 'qoe_model_id'] -%}
--- Points of AIM over the runs of a configuration: the median with its exact interval, and the class of the median.
+-- AIM points over the runs of a configuration: the median with its exact interval, and the class of the median.
 with
 
 points_of_runs as (

@@ -1,5 +1,5 @@
 {%- set key = ['configuration_id', 'role', 'delay_basis', 'latency_statistic'] -%}
--- The Internet Quality Barometer over the runs of a configuration: medians of the bounds, their exact interval, and ranks.
+-- Internet Quality Barometer scores over the runs of a configuration: medians of the bounds, their exact interval, and ranks.
 with
 
 scores_of_runs as (
@@ -66,7 +66,7 @@ summarised as (
         median(ordered.iqb_upper_score) as iqb_upper_score_median,
         max(case when ordered.lower_place = interval_ranks.lower_rank then ordered.iqb_lower_score end) as iqb_interval_lower,
         max(case when ordered.upper_place = interval_ranks.upper_rank then ordered.iqb_upper_score end) as iqb_interval_upper,
-        -- What one run lacks, the configuration lacks.
+        -- A quantity that one run lacks, the configuration lacks too.
         max(case when ordered.exclusion_reason is null and ordered.missing_quantities like '%download%' then 'download' end)
             as missing_download,
         max(case when ordered.exclusion_reason is null and ordered.missing_quantities like '%upload%' then 'upload' end) as missing_upload,
@@ -93,7 +93,7 @@ described as (
     from summarised
 ),
 
--- Configurations compare where rate, round-trip time, application and direction are the same, and the same is missing.
+-- Configurations are compared if rate, round-trip time, application, direction and unknown quantities are the same.
 ranked as (
     select
         described.*,

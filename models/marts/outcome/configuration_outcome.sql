@@ -1,5 +1,5 @@
 {%- set key = ['configuration_id', 'role', 'delay_basis'] -%}
--- Outcome scores over the runs of a configuration: medians with exact intervals, and how its rank depends on the percentile of delay.
+-- Outcome scores over the runs of a configuration: medians with exact intervals, and ranks by median and by 95th percentile of the RTT.
 with
 
 measured as (
@@ -108,7 +108,7 @@ bounds as (
         sizes.delay_basis
 ),
 
--- Configurations compare where rate, round-trip time, application and direction are the same.
+-- Configurations are compared if rate, round-trip time, application and direction are the same.
 ranked as (
     select
         counted.*,

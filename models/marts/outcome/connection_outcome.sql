@@ -6,7 +6,7 @@
 {%- set group = ['dataset', 'synthetic', 'rtt_basis', 'sample_basis', 'group_kind', 'group_value'] -%}
 {%- set percentiles = [50, 75, 90, 95, 99] -%}
 {%- set quantities = ['added_delay', 'loaded_rtt', 'idle_rtt'] -%}
--- Scores of connections in the wild, by groups of them and by the percentile that is taken: the median over days of each day's percentile.
+-- Scores of connections in the wild, by group of connections and by percentile: the median over days of the day's percentile.
 with
 
 technologies as (
@@ -42,7 +42,7 @@ interval_ranks as (
     select * from {{ ref('median_interval_rank') }}
 ),
 
--- All bins are from histograms as they are served, so that no group has fewer hosts than they have.
+-- All bins come from the served histograms, so no group has fewer hosts than they do.
 days as (
     {%- for kind, source in kinds.items() %}
         {%- set value = "'all'" if kind == 'all' else kind %}
@@ -79,7 +79,7 @@ replicated as (
 
     union all
 
-    -- Each day is a group of its own: one replicate, so without an interval.
+    -- Each day is a separate group with one replicate, so it has no interval.
     select
         quantity,
         'day' as group_kind,

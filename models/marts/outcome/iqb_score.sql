@@ -1,4 +1,4 @@
--- The Internet Quality Barometer of each set of tests, at each percentile.
+-- Internet Quality Barometer score of each set of tests, at each percentile.
 with
 
 requirements as (
@@ -10,7 +10,7 @@ outcomes as (
     where format = 'network_percentiles'
 ),
 
--- Two documents with the same content are two: each has its name.
+-- Two documents with the same content but different names are separate.
 named as (
     select distinct
         content_hash,
@@ -27,7 +27,7 @@ scored as (
         max(case when requirement != 'upload_throughput_mbps' then tests end) as tests,
         count(case when is_met is null then 1 end) as requirements_unknown,
         count(case when not is_met then 1 end) as requirements_unmet,
-        -- To twelve digits: the sum of the same shares in another order differs in the last bits.
+        -- Rounded to twelve digits, because the last bits of a sum depend on the order.
         round(sum(case when is_met then share else 0 end), 12) as score
     from requirements
     group by
@@ -35,7 +35,7 @@ scored as (
         percentile
 ),
 
--- What costs most binds; of equal ones the first by name.
+-- The requirement that costs most binds; of equal ones, the first by name.
 unmet as (
     select
         source_hash,
@@ -108,7 +108,7 @@ final as (
         ranked.tests,
         ranked.iqb_score,
         ranked.score_null_reason,
-        -- Percentiles were given, not tests: what varies between autonomous systems or hosts is not in them.
+        -- The input has percentiles, not tests, so the variation between autonomous systems or hosts is unknown.
         'only percentiles were given, no tests' as interval_null_reason,
         ranked.requirements_unmet,
         ranked.binding_use_case,

@@ -1,4 +1,4 @@
--- Points of Cloudflare's AIM: of each run with a delay under load, and of what a speed test states of itself.
+-- Points in Cloudflare's AIM: for each run with a delay under load, and from the figures that a speed test itself reports.
 with
 
 outcomes as (
@@ -52,7 +52,7 @@ jitters as (
     group by study_id, run_id
 ),
 
--- One result of one tool: a file with several servers has several values of a series, of which none is chosen.
+-- Only a file with a single result counts: with several servers, a series has several values and none is chosen.
 stated as (
     select
         study_id,
@@ -146,7 +146,7 @@ summed as (
         count(*) as inputs_needed,
         count(points) as inputs_known,
         min(case when points is null then quantity end) as missing_quantity,
-        -- A sum below 0 is 0, as the engine counts.
+        -- A sum below 0 becomes 0, as in Cloudflare's engine.
         greatest(sum(points), 0) as points,
         min(points) as fewest_points
     from pointed

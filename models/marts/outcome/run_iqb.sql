@@ -1,5 +1,5 @@
 {%- set key = ['study_id', 'run_id', 'role', 'delay_basis', 'latency_statistic'] -%}
--- The Internet Quality Barometer of runs: of each run with a delay under load, and of what a speed test states of itself.
+-- Internet Quality Barometer scores of runs: for each run with a delay under load, and from the figures that a speed test itself reports.
 with
 
 outcomes as (
@@ -22,7 +22,7 @@ requirements as (
     select * from {{ ref('int_iqb_share') }}
 ),
 
--- A result of several servers has several latencies, of which none is chosen.
+-- Only a file with a single result counts: with several servers, there are several latencies and none is chosen.
 stated as (
     select
         study_id,
@@ -114,7 +114,7 @@ judged as (
     from given
 ),
 
--- To twelve digits: the sum of the same shares in another order differs in the last bits.
+-- Rounded to twelve digits, because the last bits of a sum depend on the order.
 scored as (
     select
         {{ key | join(',\n        ') }},
@@ -125,7 +125,7 @@ scored as (
     group by {{ key | join(', ') }}
 ),
 
--- What costs most binds; of equal ones the first by name.
+-- The requirement that costs most binds; of equal ones, the first by name.
 unmet as (
     select
         {{ key | join(',\n        ') }},

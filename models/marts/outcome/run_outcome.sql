@@ -1,4 +1,4 @@
--- What load adds to the delay of a run, and the scores that are made of it.
+-- Delay that load adds to a run, and the scores derived from it.
 with
 
 queue_delays as (
@@ -39,7 +39,7 @@ grades as (
     where qoe_model_id = 'bufferbloat-grade'
 ),
 
--- A queue log says what the queue adds to the round-trip time without queuing; a tool measures both.
+-- A queue log gives the delay that the queue adds to the round-trip time without queuing; a tool measures both.
 loaded as (
     select
         queue_delays.study_id,

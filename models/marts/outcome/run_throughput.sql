@@ -1,4 +1,4 @@
--- What a test of throughput gets in a run: the rate of TCP, by direction.
+-- Result of a throughput test in a run: the TCP rate by direction.
 with
 
 captured_rates as (
@@ -40,7 +40,7 @@ captured as (
     group by captured_rates.study_id, captured_rates.run_id
 ),
 
--- A tool's direction is that of its own host, which need not be the link's: it counts only if no capture tells.
+-- A tool's direction is relative to its own host, which need not match the link's: it counts only if no capture gives the direction.
 tools as (
     select
         tool_rates.study_id,
@@ -56,7 +56,7 @@ tools as (
     group by tool_rates.study_id, tool_rates.run_id
 ),
 
--- One result of one tool: a file with several servers has several values, of which none is chosen.
+-- Only a file with a single result counts: with several servers, there are several values and none is chosen.
 stated as (
     select
         study_id,

@@ -20,7 +20,7 @@ items as (
     {{ with_exclusion_reason('measured') }}
 ),
 
--- A run without any score counts as one that is left out of the median, not as one of the runs behind it.
+-- A run without a score is not one of the runs in the median; it counts in unscored_runs.
 counted_items as (
     select
         configuration_id,

@@ -15,7 +15,7 @@ app_harms as (
         and harm_metric = 'throughput'
 ),
 
--- Several items of one run, such as clips or the windows of a call, are one value of it: their median. A PESQ that failed is none of them.
+-- Several items of one run, such as clips or the windows of a call, give one value: their median. A failed PESQ does not count.
 scores as (
     select
         given_scores.study_id,

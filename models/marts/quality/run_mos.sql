@@ -1,4 +1,4 @@
--- One MOS of a run under a model, which comparisons of configurations need: the median over its items.
+-- One MOS per run and model, for comparisons of configurations: the median over the run's items.
 with
 
 items as (

@@ -1,5 +1,5 @@
--- What a page load consists of: the share of its round trips, by the round-trip time of its run under load, or of its own handshakes. A
--- request waits in the queue of one direction and its answer in that of the other, so both are in a round trip.
+-- Share of round trips in a page load, from the round-trip time of its run under load or from its own handshakes. A request waits in the
+-- queue of one direction and its answer in the queue of the other, so a round trip includes both.
 with
 
 page_loads as (
@@ -32,7 +32,7 @@ page as (
     {{ page_of_parameters() }}
 ),
 
--- Handshakes of the run's captures pass both queues.
+-- Handshakes in the run's captures pass both queues.
 handshakes as (
     select
         study_id,
@@ -43,7 +43,7 @@ handshakes as (
     group by study_id, run_id
 ),
 
--- A measured load does not tell its round-trip time: that of its run stands for it.
+-- A measured load has no round-trip time, so it uses the run's.
 delayed as (
     select
         page_loads.study_id,

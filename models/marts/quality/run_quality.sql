@@ -32,7 +32,7 @@ equalities as (
     select * from {{ ref('run_flow_rate_equality') }}
 ),
 
--- The score of speech is z of IMC'14, on the scale of R.
+-- The speech score is z of IMC'14, on the scale of R.
 speech_items as (
     select
         study_id,

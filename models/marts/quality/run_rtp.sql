@@ -8,7 +8,7 @@ flow_directions as (
     select * from {{ ref('int_flow_direction_with_role') }}
 ),
 
--- One synchronisation source seen on several 5-tuples (a call that changed its path) is represented by its longest part.
+-- An SSRC seen on several 5-tuples (a call that changed its path) is represented by its longest part.
 ranked as (
     select
         flow_directions.study_id,

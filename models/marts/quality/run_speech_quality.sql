@@ -1,4 +1,5 @@
--- Voice from PESQ and delay (IMC'14 section 7.1): each speech sample of a run under each way to join the delays of both directions.
+-- Voice quality from PESQ and delay (IMC'14, section 7.1): each speech sample of a run, for each way to combine the delays of both
+-- directions.
 with
 
 speech_samples as (
@@ -42,7 +43,7 @@ shares as (
     having max(case when parameter = 'rtt_share' then 1 else 0 end) = 1
 ),
 
--- A tool that failed writes -1, which is a score of no speech.
+-- A tool that failed writes -1, which is not a score.
 placed as (
     select
         speech_samples.study_id,

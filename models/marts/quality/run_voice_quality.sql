@@ -29,7 +29,7 @@ reconciliations as (
     select * from {{ ref('int_run_reconciliation') }}
 ),
 
--- The rest of a window is no ten seconds.
+-- The remainder of a window is shorter than ten seconds, so it does not count.
 whole_intervals as (
     select
         intervals.study_id,

@@ -26,7 +26,7 @@ counted as (
         run_id,
         role,
         count(case when is_received then 1 end) as received_packets,
-        -- A packet without a length makes the sum unknown, not smaller.
+        -- A packet of unknown length makes the sum unknown, not smaller.
         case
             when count(case when is_received and packet_bytes is null then 1 end) = 0
                 then cast(sum(case when is_received then packet_bytes else 0 end) as bigint)

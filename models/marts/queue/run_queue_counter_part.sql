@@ -1,7 +1,7 @@
 {%- set counted = [
     'sent_packets', 'sent_bytes', 'enqueued_packets', 'dropped_packets', 'ecn_marked_packets', 'dropped_acknowledgements'
 ] -%}
--- What each tin of CAKE and each queue of DualPI2 did in a run, by the polls of its counters.
+-- CAKE tins and DualPI2 queues of a run, from polls of their counters.
 with
 
 run_sources as (

@@ -81,7 +81,7 @@ final as (
         timed.occupancy_mean_bytes,
         timed.occupancy_max_packets,
         timed.occupancy_max_bytes,
-        -- The limit is of the bottleneck's queue only.
+        -- The run's limit applies only to the bottleneck queue.
         case
             when timed.is_bottleneck and runs.queue_limit_bytes is not null then timed.occupancy_mean_bytes / runs.queue_limit_bytes
             when timed.is_bottleneck then timed.occupancy_mean_packets / runs.queue_limit_packets

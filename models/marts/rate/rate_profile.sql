@@ -150,7 +150,7 @@ final as (
         seconds.runs,
         seconds.excluded_runs,
         seconds.rate_median_bps,
-        -- One run has no spread, so it gets no band.
+        -- A single run has no spread, so it has no band.
         case when seconds.runs > 1 then seconds.rate_q1_bps end as rate_q1_bps,
         case when seconds.runs > 1 then seconds.rate_q3_bps end as rate_q3_bps
     from seconds

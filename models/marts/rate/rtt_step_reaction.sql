@@ -1,4 +1,4 @@
--- How a rate reacts to a step of the round-trip time: the link can still carry what it carried, so the rate should be what it was.
+-- Reaction of a rate to a step in the round-trip time. The link can still carry as much as before, so the rate should not change.
 with
 
 profiles as (
@@ -98,7 +98,8 @@ rolling as (
     {{ median_rate_of_five_seconds('rates') }}
 ),
 
--- The median still holds seconds from before a short fall, so it counts from the first second that is itself at the level again.
+-- After a short fall, the median still contains seconds from before it, so it counts only from the first second that is itself at the
+-- level again.
 touched as (
     select
         fallen.profile_id,
@@ -123,7 +124,7 @@ returned as (
     {{ held_second_of_each_step('touched', 'rolling', 'thresholds') }}
 ),
 
--- The highest rate of the first second back at the level and the 30 s after it; without a fall, of the step's first 30 s.
+-- The highest rate from the first second back at the level to 30 s later; without a fall, the highest of the step's first 30 s.
 highest as (
     select
         profile_steps.profile_id,

@@ -33,7 +33,7 @@ changes as (
     from steps
 ),
 
--- The rate that a run had at the end of each step: the next step starts from it, and the rate may return to it.
+-- The rate at the end of each step: the next step starts from it, and a later step may return to it.
 settled as (
     {{ settled_rate_of_each_step('rates', 'thresholds') }}
 ),
@@ -124,7 +124,7 @@ reached as (
     group by targets.profile_id, targets.step_number
 ),
 
--- One second at the rate of before is no return to it.
+-- A single second at the earlier rate is not a return to it.
 rolling as (
     {{ median_rate_of_five_seconds('rates') }}
 ),
@@ -143,7 +143,7 @@ held as (
     {{ held_second_of_each_step('returns', 'rolling', 'thresholds') }}
 ),
 
--- What the application sends where nothing limits it, by the demand rule of its study. Of several, none is chosen.
+-- The application's rate without a limit, by the demand rule of its study. If there are several, none is chosen.
 application_demands as (
     select
         study_id,
@@ -179,7 +179,7 @@ demand_held as (
     {{ held_second_of_each_step('demanding', 'rolling', 'thresholds') }}
 ),
 
--- The highest rate of the first second at the target and the 30 s after it.
+-- The highest rate from the first second at the target to 30 s later.
 highest as (
     select
         reached.profile_id,

@@ -1,5 +1,5 @@
--- A disruption is a fall of the link's rate after which it returns to what it was. How long a flow takes to recover from it depends on the
--- definition, so each has rows of its own.
+-- A disruption is a fall in the link rate that is followed by a return to the earlier rate. The recovery time depends on the definition,
+-- so each definition has its own rows.
 with
 
 profiles as (

@@ -1,4 +1,4 @@
--- What each person answered to a question under a condition: yes or no if all answers agree, without training.
+-- Each person's answer to a question under a condition: yes or no if all answers agree, without training answers.
 with
 
 answers as (

@@ -1,4 +1,4 @@
--- What each person made of an item under a condition: the mean of several ratings, each counted once, without training.
+-- Each person's rating of an item under a condition: the mean of the ratings, without duplicates and training ratings.
 with
 
 ratings as (

@@ -4,7 +4,7 @@ flow_directions as (
     select * from {{ ref('int_flow_direction_with_role') }}
 ),
 
--- Means are weighted by their sample counts in whole microseconds, so that the sum does not depend on its order.
+-- Means are weighted by sample count in whole microseconds, because such a sum does not depend on the order.
 summarised as (
     select
         study_id,

@@ -1,5 +1,5 @@
--- Starts of an application, found from its flows: again within a run, once all of its flows have ended, and between two runs, of which the
--- later has none of the flows of the one before it.
+-- Starts of an application, derived from its flows. It restarts within a run after all its flows have ended, and between two runs if the
+-- later run has none of the earlier run's flows.
 with
 
 runs as (
@@ -78,7 +78,7 @@ starts as (
         start_number
 ),
 
--- Runs of one application follow one another by their start, whatever else is set for them.
+-- Runs of one application are ordered by start time, whatever their configuration.
 present as (
     select
         run_roles.study_id,
@@ -102,7 +102,7 @@ present as (
             and starts.start_number = 1
 ),
 
--- A flow of both runs may have gone on; a TCP connection whose SYN passed in the later run has not.
+-- A flow in both runs may have continued; a TCP connection with a SYN in the later run has not.
 continued as (
     select distinct
         present.study_id,

@@ -49,7 +49,7 @@ streaming as (
 
 {{ run_jitters('streams') }},
 
--- A run with several scored items has the median of their scores, as in configuration_quality.
+-- A run with several scored items gets the median of their scores, as in configuration_quality.
 scored_runs as (
     select
         study_id,

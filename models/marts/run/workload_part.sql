@@ -8,7 +8,7 @@ studies as (
     select * from {{ ref('int_study') }}
 ),
 
--- Two files may describe one study; the same part of both is one part.
+-- Two files may describe the same study; a part in both counts once.
 ranked as (
     select
         *,

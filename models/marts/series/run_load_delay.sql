@@ -1,5 +1,5 @@
--- Delay before and under load. Hosts at different distances have nothing in common but what load adds: the increase is that of each series,
--- and the delays themselves are those of all series only if their hosts are at one distance.
+-- Delay before and under load. Hosts at different distances share only the delay that load adds, so the increase is computed per series.
+-- The delays themselves pool all series only if their hosts are at the same distance.
 with
 
 delays as (

@@ -10,7 +10,7 @@ rates as (
         and value is not null
 ),
 
--- A flow's rate over the intervals that its tool reported: each counts by its length, where it has one.
+-- A flow's rate over the intervals that its tool reported, weighted by length if the intervals have one.
 flow_rates as (
     select
         study_id,

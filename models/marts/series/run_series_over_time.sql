@@ -1,4 +1,4 @@
--- Values of each series by second, for what is drawn over time. An interval counts for the second of its middle.
+-- Values of each series by second, for charts over time. An interval counts in the second of its midpoint.
 with
 
 runs as (
@@ -12,7 +12,7 @@ series_values as (
         and time_s is not null
 ),
 
--- Tests of one run start one after another. A run without a window is counted from the first of them.
+-- Tests of one run start one after another. In a run without a window, seconds count from the first test.
 starts as (
     select
         study_id,
@@ -37,7 +37,7 @@ placed as (
         series_values.unit,
         series_values.sample_basis,
         series_values.value,
-        -- A tool that states no UTC time has its own clock alone.
+        -- A tool that reports no UTC time has only its own clock.
         cast(floor(
             coalesce(
                 cast(

@@ -25,7 +25,7 @@ timed as (
             partition by series_files.study_id, series_files.run_id, series_values.metric
             order by series_values.sample_number
         ) as value_before,
-        -- A player alone in its folder has no window: all of it counts.
+        -- A run that consists only of a player's log has no window, so all of it counts.
         coalesce(
             series_values.time_ns >= runs.window_start_ns
             and series_values.time_ns < runs.window_end_ns,

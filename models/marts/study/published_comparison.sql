@@ -1,5 +1,5 @@
--- What a study states, beside the same figure from what the build has measured of that study. One statement for all findings: the seed of
--- selections gives the values and the statistic of each.
+-- Figures that a study states, next to the same figures from the build's data of that study. One query serves all findings: the seed
+-- published_selection gives the values and the statistic of each.
 with
 
 findings as (
@@ -31,7 +31,7 @@ described_studies as (
     from study_runs
 ),
 
--- What configurations of other studies say, each once, whatever its mappings and bases and the finding's groups here.
+-- Verdicts of configurations of other studies, each counted once, whatever its mappings and bases and the finding's groups.
 configurations_elsewhere as (
     select
         finding_id,
@@ -60,7 +60,7 @@ elsewhere as (
     group by finding_id
 ),
 
--- Each group of a finding has its columns and a text that names it, so that groups of nothing match too.
+-- Each group of a finding has its columns and a text that names it, because empty groups must match too.
 grouped as (
     select
         *,
@@ -118,7 +118,7 @@ group_columns as (
         finding_id
 ),
 
--- Sums of doubles depend on their order in the last digits.
+-- The last digits of a sum of doubles depend on the order.
 of_values as (
     select
         group_id,
@@ -204,7 +204,7 @@ recomputed as (
         on group_columns.group_id = figures_of_groups.group_id
 ),
 
--- What a single value is of, if nothing answers the finding.
+-- What a single value describes, if nothing answers the finding.
 units_asked as (
     select
         finding_id,
@@ -213,7 +213,7 @@ units_asked as (
     group by finding_id
 ),
 
--- A printed number stands for all that round to it. Of two values that are no band, each end has runs of its own.
+-- A printed number stands for all values that round to it. If two values are not a band, each has its own runs.
 judged as (
     select
         recomputed.*,
@@ -271,7 +271,7 @@ compared as (
         coalesce(judged.units, 0) as units,
         case
             when judged.own_value is null or coalesce(judged.agrees_from, judged.agrees_to) is null then null
-            -- A ratio has an interval: what it leaves open is not judged.
+            -- A ratio has an interval; an inconclusive interval is not judged.
             when judged.own_statistic = 'ratio' and judged.own_lower is null then null
             when
                 judged.own_statistic = 'ratio'

@@ -1,5 +1,5 @@
--- Every value that a finding is recomputed from: of runs of the study that states it, of connections in a data set with its name, of its
--- subjects. The seed says which; published_comparison makes one figure of them.
+-- Every value from which a finding is recomputed: from runs of the study that states it, connections in a data set with its name, or its
+-- subjects. The seed published_selection selects them; published_comparison combines them into one figure.
 with
 
 findings as (
@@ -75,7 +75,7 @@ stating_studies as (
     from findings
 ),
 
--- A value may be of another link than its run is named after: the own columns say so.
+-- A value may belong to another link than the one its run is named after; the columns own_… give that link.
 of_runs as (
     {%- for relation, item, role, metric, value, condition in [
         ('run_metrics', 'basis', 'role', 'metric', 'metric_value', none),
@@ -110,7 +110,7 @@ of_runs as (
 
         union all
     {% endfor %}
-    -- The queue of the other direction, which one log may hold too.
+    -- The queue of the other direction, which the same log may contain.
     select
         links.study_id,
         links.run_id,
@@ -164,7 +164,7 @@ described as (
     where of_runs.metric_value is not null
 ),
 
--- Profiles of a study's tables need not say which run they are of, and name their own configuration.
+-- Profiles from a study's tables need not name a run; they give their own configuration.
 of_steps as (
     select
         profile_id || '/' || {{ plain_text('step_number') }} as item,
@@ -193,7 +193,7 @@ of_steps as (
     select
         profile_id || '/' || {{ plain_text('step_number') }} as item,
         'is_demand_reached' as metric,
-        -- Of a step that ends before the demand could be held, or before a run sent in it, nobody can tell.
+        -- A step that ends before the demand could be held, or before the run sent anything in it, is inconclusive.
         case
             when demand_reached_ms is not null then cast(1 as double)
             when demand_reached_null_reason in ('reached and not held', 'not before the next step') then cast(0 as double)
@@ -320,7 +320,7 @@ of_people as (
     from connections
 ),
 
--- Without a run there is no configuration: only a selection that asks for none finds these.
+-- Values without a run have no configuration; only a selection without conditions on it matches them.
 named as (
     select * from described
 
@@ -367,7 +367,7 @@ selected as (
         selections.second_metric,
         selections.group_columns,
         named.metric_value * selections.value_factor as own,
-        -- Who was there first has the role of the metric: an incumbent may be the application or its rival.
+        -- The role of the metric is the incumbent's, which may be the application or its rival.
         case when selections.role = 'rival' then named.rival_application else named.application end as incumbent,
         row_number() over (
             partition by findings.finding_id, selections.term, named.study_id, named.run_id, named.item, named.role, named.metric
@@ -438,7 +438,7 @@ final as (
             and selected.run_id = partners.run_id
             and selected.role = partners.role
             and selected.second_metric = partners.metric
-    -- A value that several selections of a finding have counts once.
+    -- A value in several selections of a finding counts once.
     where
         selected.preference = 1
         and (

@@ -1,5 +1,5 @@
--- Whether what a study states also holds in runs of others: every configuration of another study that has what the finding's words say, by
--- a named mapping from its words to the axes of a configuration. It is never a recomputation of the study itself: published_comparison is.
+-- Whether a study's findings also hold in runs of other studies, for every configuration that matches the finding under a named mapping
+-- from its words to axes of a configuration. For the recomputation of the study itself, see published_comparison.
 with
 
 findings as (
@@ -49,7 +49,7 @@ link_filling as (
     where threshold_id = 'application-fills-link'
 ),
 
--- What a statement sets over what, if it is a ratio.
+-- Numerator and denominator of a statement that is a ratio.
 asked_ratios as (
     select distinct
         metric,
@@ -60,7 +60,7 @@ asked_ratios as (
     where baseline_aqm is not null
 ),
 
--- Two configurations that differ in nothing but the queue.
+-- Pairs of configurations that differ only in the queue.
 queue_pairs as (
     select
         asked_ratios.metric,
@@ -169,7 +169,7 @@ metrics as (
         on own_figures.configuration_id = configurations.configuration_id
 ),
 
--- What the application of a role sends alone, by the demand rule of its study: of runs of one configuration it is the same.
+-- Solo rate of the application of a role, by the demand rule of its study; it is the same for all runs of a configuration.
 demands as (
     select
         run_configurations.configuration_id,
@@ -190,7 +190,7 @@ stating_studies as (
     from findings
 ),
 
--- Manifests write names as they like.
+-- Manifests may write names in any case.
 own_metrics as (
     select
         metrics.*,
@@ -209,7 +209,7 @@ own_metrics as (
     where stating_studies.study_id is null
 ),
 
--- A mapping may have several rows, each of other runs; without runs of any of them it has one answer.
+-- A mapping may have several rows for different runs; if none of them has runs, it gives one row.
 questions as (
     select
         finding_id,
@@ -253,7 +253,7 @@ met as (
             mappings.competitor is null
             or (mappings.competitor = 'tcp' and own_metrics.congestion_control is not null and own_metrics.rival_application is null)
         )
-        -- A statement that names no congested direction is of the one that is congested.
+        -- A statement without a congested direction applies to the direction that is congested.
         and case
             when mappings.congested_direction is not null then mappings.congested_direction = own_metrics.congested_direction
             when own_metrics.congested_direction is null or own_metrics.congested_direction = 'both' then true

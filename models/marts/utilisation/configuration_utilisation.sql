@@ -39,7 +39,7 @@ summarised as (
         count(distinct case when not is_counted then run_id end) as excluded_runs,
         count(distinct case when is_counted and disagrees then run_id end) as disagreeing_runs,
         count(case when is_counted then 1 end) as seconds,
-        -- Each second of a run has the run's lost events.
+        -- Every second of a run repeats the run's lost events.
         cast(sum(case when is_counted and second = 0 then lost_events end) as bigint) as lost_events,
         cast(sum(case when is_counted then bytes end) as double) as bytes_sum,
         round({{ ordered_sum('case when is_counted then link_rate_bps end') }}, 3) as link_bits,

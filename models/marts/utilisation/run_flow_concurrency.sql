@@ -22,7 +22,7 @@ overlapping as (
         runs.window_end_ns - runs.window_start_ns as window_ns,
         flows.protocol,
         flows.flow_id,
-        -- least and greatest pass over nulls: a capture without a flow would have one that lives throughout.
+        -- least and greatest ignore nulls: without this condition, a capture without flows would have one flow that lasts throughout.
         case
             when flows.flow_id is not null
                 then least(flows.last_packet_ns, runs.window_end_ns) - greatest(flows.first_packet_ns, runs.window_start_ns)

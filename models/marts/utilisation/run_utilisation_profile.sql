@@ -45,7 +45,7 @@ logged as (
         packets.run_id,
         {{ integer_divide('packets.departure_utc_ns - runs.window_start_ns', 1000000000) }} as second,
         count(*) as packets,
-        -- A packet without a length makes the sum unknown, not smaller.
+        -- A packet of unknown length makes the sum unknown, not smaller.
         case when count(packets.packet_bytes) = count(*) then cast(sum(packets.packet_bytes) as bigint) end as bytes,
         cast(sum(packets.sojourn_ns) as double) / count(packets.sojourn_ns) / 1000000 as queuing_delay_mean_ms
     from packets
@@ -59,7 +59,7 @@ logged as (
         {{ integer_divide('packets.departure_utc_ns - runs.window_start_ns', 1000000000) }}
 ),
 
--- An interval counts for the second in which it starts.
+-- An interval counts in the second in which it starts.
 captured as (
     select
         data_directions.study_id,
@@ -90,7 +90,7 @@ second_starts as (
             and seconds.run_id = runs.run_id
 ),
 
--- The rate in force, weighted by its time where it changes within the second; a second before the programme starts has none.
+-- The link rate, time-weighted if it changes within the second; a second before the programme starts has none.
 second_rates as (
     select
         second_starts.study_id,
@@ -121,7 +121,7 @@ second_rates as (
         ) = 1000000000
 ),
 
--- The log is what the bottleneck itself saw; where the run has no log, its capture is used.
+-- The queue log is the bottleneck's own record; a run without one uses its capture.
 bases as (
     select
         runs.study_id,
