@@ -41,24 +41,24 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
         Column(
             f"{prefix}_unique_payload_bytes",
             INT64,
-            f"TCP payload bytes {who}, each sequence number once; null if not TCP",
+            f"TCP payload bytes {who}, counting each sequence number once; null if not TCP",
             "bytes",
         ),
         Column(
             f"{prefix}_duplicate_packets",
             INT64,
-            f"segments {who} that the capture holds again, as a mirror of several ports or VLANs makes them: same "
-            "numbers, window, checksum and IP identification within 100 ms, without an identification within 1 ms; "
-            "they count as packets and bytes and for nothing else of TCP; null if not TCP",
+            f"segments {who} that the capture contains twice, as happens if several ports or VLANs are mirrored: "
+            "same numbers, window, checksum and IP identification within 100 ms, or within 1 ms if there is no "
+            "identification; they count as packets and bytes, but in no other TCP figure; null if not TCP",
         ),
-        Column(f"{prefix}_tcp_flags", INT16, f"bitwise or of the TCP flags {who}; null if not TCP", source="RFC 9293"),
+        Column(f"{prefix}_tcp_flags", INT16, f"bitwise OR of the TCP flags {who}; null if not TCP", source="RFC 9293"),
         Column(
             f"{prefix}_retransmitted_packets", INT64, f"data segments {who} that repeat sequence space; null if not TCP"
         ),
         Column(
             f"{prefix}_spurious_retransmitted_packets",
             INT64,
-            f"retransmitted segments {who} of which all had been acknowledged; null if not TCP",
+            f"retransmitted segments {who} that had already been acknowledged completely; null if not TCP",
         ),
         Column(
             f"{prefix}_out_of_order_packets",
@@ -80,74 +80,79 @@ def _direction(prefix: str, who: str) -> tuple[Column, ...]:
         Column(
             f"{prefix}_dsack_packets",
             INT64,
-            f"segments {who} that report data received twice; null if not TCP",
+            f"segments {who} that report data received twice (DSACK); null if not TCP",
             source="RFC 2883",
         ),
         Column(f"{prefix}_zero_windows", INT64, f"segments {who} that advertise a zero window; null if not TCP"),
         Column(
             f"{prefix}_ecn_ce_packets",
             INT64,
-            f"packets {who} marked congestion experienced",
+            f"packets {who} marked Congestion Experienced",
             nullable=False,
             source="RFC 3168",
         ),
         Column(
             f"{prefix}_ecn_ece_packets",
             INT64,
-            f"segments {who} that echo congestion, SYN left out; null if not TCP, and with Accurate ECN, where the "
-            "flag is a bit of a counter (flow_ecn)",
+            f"segments {who} that echo congestion (ECE), except SYN; null if not TCP, or with Accurate ECN, where "
+            "the flag is a bit of a counter (flow_ecn)",
             source="RFC 3168",
         ),
         Column(
             f"{prefix}_ecn_cwr_packets",
             INT64,
-            f"segments {who} that say the congestion window was reduced, SYN left out; null if not TCP, and with "
+            f"segments {who} that report a reduced congestion window (CWR), except SYN; null if not TCP, or with "
             "Accurate ECN, where the flag is a bit of a counter (flow_ecn)",
             source="RFC 3168",
         ),
         Column(
             f"{prefix}_rtt_samples",
             INT64,
-            f"raw RTT samples of data {who}, sequence to acknowledgement, Karn's rule; null if not TCP",
+            f"number of raw RTT samples of data {who}, from sequence number to acknowledgement by Karn's rule; "
+            "null if not TCP",
             source="RFC 6298",
         ),
         Column(
             f"{prefix}_rtt_min_us",
             INT64,
-            f"smallest raw RTT sample of data {who}, capture point to peer and back",
+            f"minimum raw RTT sample of data {who}, from the capture point to the peer and back",
             "us",
         ),
         Column(f"{prefix}_rtt_avg_us", FLOAT, f"mean raw RTT sample of data {who}", "us"),
-        Column(f"{prefix}_rtt_max_us", INT64, f"largest raw RTT sample of data {who}", "us"),
-        Column(f"{prefix}_srtt_min_us", FLOAT, f"smallest smoothed RTT of data {who}", "us", source="RFC 6298"),
+        Column(f"{prefix}_rtt_max_us", INT64, f"maximum raw RTT sample of data {who}", "us"),
+        Column(f"{prefix}_srtt_min_us", FLOAT, f"minimum smoothed RTT of data {who}", "us", source="RFC 6298"),
         Column(
-            f"{prefix}_srtt_avg_us", FLOAT, f"mean smoothed RTT of data {who}, over samples", "us", source="RFC 6298"
+            f"{prefix}_srtt_avg_us",
+            FLOAT,
+            f"mean smoothed RTT of data {who}, over the samples",
+            "us",
+            source="RFC 6298",
         ),
-        Column(f"{prefix}_srtt_max_us", FLOAT, f"largest smoothed RTT of data {who}", "us", source="RFC 6298"),
+        Column(f"{prefix}_srtt_max_us", FLOAT, f"maximum smoothed RTT of data {who}", "us", source="RFC 6298"),
         Column(
             f"{prefix}_timestamp_rtt_samples",
             INT64,
-            f"RTT samples of data {who} by TCP timestamps and their first echo; null if not TCP",
+            f"number of RTT samples of data {who} from TCP timestamps and their first echo; null if not TCP",
             source="RFC 7323",
         ),
         Column(
             f"{prefix}_timestamp_rtt_min_us",
             INT64,
-            f"smallest RTT of data {who} by TCP timestamps",
+            f"minimum RTT of data {who} from TCP timestamps",
             "us",
             source="RFC 7323",
         ),
         Column(
             f"{prefix}_timestamp_rtt_avg_us",
             FLOAT,
-            f"mean RTT of data {who} by TCP timestamps",
+            f"mean RTT of data {who} from TCP timestamps",
             "us",
             source="RFC 7323",
         ),
         Column(
             f"{prefix}_timestamp_rtt_max_us",
             INT64,
-            f"largest RTT of data {who} by TCP timestamps",
+            f"maximum RTT of data {who} from TCP timestamps",
             "us",
             source="RFC 7323",
         ),
@@ -162,18 +167,20 @@ FLOW = Table(
     ("source_hash", "flow_id"),
     (
         *PROVENANCE,
-        Column("flow_id", INT64, "number of the flow in its capture, by first packet, from 0", nullable=False),
+        Column(
+            "flow_id", INT64, "number of the flow in its capture, in the order of first packets, from 0", nullable=False
+        ),
         Column("ip_version", INT8, "4 or 6", nullable=False),
         Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N for IP protocol number N", nullable=False),
         *endpoint_columns("initiator", "sender of the first packet, or receiver of a SYN-ACK that comes first"),
         *endpoint_columns("responder", "receiver of the first packet, or sender of a SYN-ACK that comes first"),
-        Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
-        Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
+        Column("first_packet_ns", INT64, "time of the first packet, UTC, in ns since the epoch", "ns", nullable=False),
+        Column("last_packet_ns", INT64, "time of the last packet, UTC, in ns since the epoch", "ns", nullable=False),
         Column(
             "tunnel",
             STRING,
-            "encapsulation the flow was in: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, two as "
-            "outer/inner; null: none",
+            "encapsulation of the flow: ip-in-ip, gre, gre-in-udp, vxlan, geneve, gtp-u or teredo, or two of them "
+            "as outer/inner; null if there is none",
         ),
         Column(
             "end_reason",
@@ -182,48 +189,50 @@ FLOW = Table(
             nullable=False,
         ),
         Column(
-            "starts_in_mid_flow", BOOL, "no SYN passed, so the connection is older than the record; null if not TCP"
+            "starts_in_mid_flow",
+            BOOL,
+            "true if no SYN was seen, because the connection is older than the record; null if not TCP",
         ),
         Column(
             "handshake_rtt_us",
             INT64,
-            "SYN to the acknowledgement of SYN-ACK, both legs through the capture point; null unless seen once each",
+            "time from the SYN to the acknowledgement of the SYN-ACK, which spans both legs; null unless each was "
+            "seen exactly once",
             "us",
         ),
         Column(
             "server_name",
             STRING,
-            "name of the server: its registrable domain, or the whole name with --server-names full; never an "
-            "address or "
-            "the name of a device in a local network; null: none was seen, or --server-names none",
+            "name of the server: its registrable domain, or the full name with --server-names full; never an "
+            "address or the name of a device in a local network; null if none was seen, or with --server-names "
+            "none",
         ),
         Column(
             "server_name_source",
             STRING,
-            "tls (ClientHello over TCP), quic (ClientHello over QUIC), or dns (the name for which DNS in the "
-            "same recording "
-            "last told the initiator the responder's address before the flow began); null without a name",
+            "source of the server name: tls (ClientHello over TCP), quic (ClientHello over QUIC), or dns (the "
+            "last name before the flow for which DNS in the same recording returned the responder's address to "
+            "the initiator); null without a name",
             source="RFC 6066, RFC 9001, RFC 1035",
         ),
         Column(
             "client_hello_outcome",
             STRING,
-            "named, damaged_after_name (it has one, and what follows is damaged), no_name (it has none), address, "
-            "local_name or invalid_name (its name may not be kept), cut (it ends before a name), or not_decrypted "
-            "(QUIC whose first packet is missing); null: no ClientHello was seen",
+            "result for the ClientHello: named, damaged_after_name, no_name, address, local_name or invalid_name "
+            "(names that may not be kept), cut (the ClientHello ends before its name), or not_decrypted (the "
+            "first QUIC packet is missing); null if no ClientHello was seen",
         ),
         Column(
             "is_client_hello_encrypted",
             BOOL,
-            "the ClientHello has an encrypted one inside (ECH or ESNI), or pretends to (GREASE): server_name "
-            "may be the "
-            "public name only; null without a whole ClientHello",
+            "true if the ClientHello contains an encrypted one (ECH or ESNI), or pretends to (GREASE); "
+            "server_name may then be only the public name; null without a complete ClientHello",
             source="RFC 9849",
         ),
         Column(
             "tls_version_offered",
             STRING,
-            "highest version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0; null also where the "
+            "highest TLS version that the ClientHello offers: 1.3, 1.2, 1.1, 1.0 or ssl-3.0; null also if the "
             "part of the message that lists versions is missing",
             source="RFC 8446",
         ),
@@ -237,8 +246,8 @@ FLOW = Table(
         Column(
             "application_protocols_offered",
             STRING,
-            "application protocols that the ClientHello offers, in its order, with commas between them, such "
-            "as h2,http/1.1",
+            "application protocols that the ClientHello offers (ALPN), in its order, separated by commas, such as "
+            "h2,http/1.1",
             source="RFC 7301",
         ),
         *_direction("fwd", "from initiator to responder"),
@@ -268,13 +277,20 @@ PACKET = Table(
     ("source_hash", "packet_index"),
     (
         *PROVENANCE,
-        Column("packet_index", INT64, "number of the record in its recording, refused counted, from 0", nullable=False),
+        Column(
+            "packet_index",
+            INT64,
+            "number of the record in its recording, including refused records, from 0",
+            nullable=False,
+        ),
         Column("flow_id", INT64, "flow of the same recording", nullable=False),
-        Column("direction", STRING, "fwd or rev, of the flow", nullable=False),
-        Column("packet_ns", INT64, "capture time, UTC epoch", "ns", nullable=False),
-        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
-        Column("payload_bytes", INT64, "transport payload, original length", "bytes", nullable=False),
-        Column("hop_limit", INT16, "time to live, or hop limit", nullable=False, source="RFC 791, RFC 8200"),
+        Column("direction", STRING, "direction in the flow: fwd or rev", nullable=False),
+        Column("packet_ns", INT64, "capture time, UTC, in ns since the epoch", "ns", nullable=False),
+        Column("packet_bytes", INT32, "original frame length", "bytes", nullable=False),
+        Column("payload_bytes", INT64, "original length of the transport payload", "bytes", nullable=False),
+        Column(
+            "hop_limit", INT16, "time to live (IPv4) or hop limit (IPv6)", nullable=False, source="RFC 791, RFC 8200"
+        ),
         Column(
             "ip_identification",
             INT64,
@@ -282,7 +298,7 @@ PACKET = Table(
             nullable=False,
             source="RFC 791, RFC 8200",
         ),
-        Column("congestion_experienced", BOOL, "marked congestion experienced", source="RFC 3168"),
+        Column("congestion_experienced", BOOL, "true if marked Congestion Experienced", source="RFC 3168"),
         Column("tcp_sequence", INT64, "TCP sequence number; null if not TCP", source="RFC 9293"),
         Column("tcp_acknowledgement", INT64, "TCP acknowledgement number; null if not TCP", source="RFC 9293"),
         Column("tcp_flags", INT16, "TCP flags; null if not TCP", source="RFC 9293"),
@@ -298,31 +314,40 @@ RTP_STREAM = Table(
     (
         *PROVENANCE,
         Column("flow_id", INT64, "flow of the same capture", nullable=False),
-        Column("direction", STRING, "fwd or rev, of the flow", nullable=False, codes=("fwd", "rev")),
-        Column("ssrc", INT64, "synchronisation source", nullable=False, source="RFC 3550"),
+        Column("direction", STRING, "direction in the flow: fwd or rev", nullable=False, codes=("fwd", "rev")),
+        Column("ssrc", INT64, "synchronisation source of the stream", nullable=False, source="RFC 3550"),
         Column("payload_type", INT16, "payload type of the first packet", nullable=False, source="RFC 3550"),
         Column(
             "encapsulation",
             STRING,
-            "what carries the RTP: turn-channel, turn-indication, zoom-server or zoom-peer; null: the flow itself",
+            "encapsulation of RTP: turn-channel, turn-indication, zoom-server or zoom-peer; null if the flow "
+            "carries RTP directly",
             codes=("turn-channel", "turn-indication", "zoom-server", "zoom-peer"),
             source="RFC 8656, Michel et al. 2022",
         ),
         Column(
             "media_type",
             STRING,
-            "audio, video or screen-share, as Zoom's encapsulation says; null without it",
+            "kind of media, from Zoom's encapsulation: audio, video or screen-share; null without it",
             codes=("audio", "video", "screen-share"),
             source="Michel et al. 2022",
         ),
         Column(
-            "clock_rate_hz", INT32, "RTP timestamp clock: the static assignment, or estimated from the stream", "Hz"
+            "clock_rate_hz",
+            INT32,
+            "clock rate of the RTP timestamps: the static assignment, or estimated from the stream",
+            "Hz",
         ),
-        Column("clock_basis", STRING, "static (RFC 3551 payload type) or estimated (timestamps against capture time)"),
-        Column("first_packet_ns", INT64, "time of the first packet, UTC epoch", "ns", nullable=False),
-        Column("last_packet_ns", INT64, "time of the last packet, UTC epoch", "ns", nullable=False),
-        Column("packets", INT64, "packets received, duplicates included", nullable=False),
-        Column("payload_bytes", INT64, "bytes from the RTP header on", "bytes", nullable=False),
+        Column(
+            "clock_basis",
+            STRING,
+            "source of the clock rate: static (payload type of RFC 3551) or estimated (timestamps against capture "
+            "time)",
+        ),
+        Column("first_packet_ns", INT64, "time of the first packet, UTC, in ns since the epoch", "ns", nullable=False),
+        Column("last_packet_ns", INT64, "time of the last packet, UTC, in ns since the epoch", "ns", nullable=False),
+        Column("packets", INT64, "packets received, including duplicates", nullable=False),
+        Column("payload_bytes", INT64, "bytes from the start of the RTP header", "bytes", nullable=False),
         Column(
             "expected_packets",
             INT64,
@@ -340,7 +365,7 @@ RTP_STREAM = Table(
         Column(
             "reordered_packets", INT64, "packets that arrived after one with a higher sequence number", nullable=False
         ),
-        Column("duplicate_packets", INT64, "packets whose sequence number had been received", nullable=False),
+        Column("duplicate_packets", INT64, "packets whose sequence number was already received", nullable=False),
         Column(
             "jitter_ms",
             FLOAT,
@@ -349,24 +374,25 @@ RTP_STREAM = Table(
             source="RFC 3550 6.4.1",
         ),
         Column("jitter_mean_ms", FLOAT, "mean of the interarrival jitter over packets", "ms", source="RFC 3550 6.4.1"),
-        Column("jitter_max_ms", FLOAT, "largest interarrival jitter", "ms", source="RFC 3550 6.4.1"),
-        Column("frames", INT64, "distinct RTP timestamps", nullable=False),
+        Column("jitter_max_ms", FLOAT, "maximum interarrival jitter", "ms", source="RFC 3550 6.4.1"),
+        Column("frames", INT64, "number of frames: distinct RTP timestamps", nullable=False),
         Column(
             "frame_rate_fps",
             FLOAT,
-            "frames after the first over the time from first to last packet; null if no time passed",
+            "frames after the first, divided by the time from the first to the last packet; null if no time passed",
             "Hz",
         ),
         Column(
             "rate_bps",
             FLOAT,
-            "payload_bytes * 8 over the time from first to last packet; null if no time passed",
+            "payload_bytes times 8, divided by the time from the first to the last packet; null if no time passed",
             "bit/s",
         ),
         Column(
             "recognised_by",
             STRING,
-            "heuristics (five packets whose sequence numbers follow on), or declared (by the run's manifest)",
+            "how the stream was recognised: heuristics (five packets with consecutive sequence numbers), or "
+            "declared (by the run's manifest)",
             nullable=False,
             codes=("heuristics", "declared"),
         ),
@@ -390,9 +416,9 @@ CAPTURE_LINK = Table(
         Column(
             "link_type_name",
             STRING,
-            "name of the number in that registry, in small letters; null if Sojourn has none for it",
+            "name of the link type in that registry, in lower case; null if Sojourn does not know it",
         ),
-        Column("records", INT64, "whole records of that link type, refused ones too", nullable=False),
+        Column("records", INT64, "complete records of that link type, including refused ones", nullable=False),
     ),
 )
 

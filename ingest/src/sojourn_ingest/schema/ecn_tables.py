@@ -22,8 +22,8 @@ _MARKED = tuple(
 FLOW_ECN = Table(
     "flow_ecn",
     "capture decoder",
-    "one direction of one flow in which ECN shows: a codepoint other than Not-ECT, or a TCP flag of ECN; a flow "
-    "without rows has none",
+    "one direction of one flow that shows ECN: a codepoint other than Not-ECT, or a TCP flag of ECN; a "
+    "flow without rows shows none",
     ("source_hash", "flow_id", "direction"),
     (
         *PROVENANCE,
@@ -36,15 +36,15 @@ FLOW_ECN = Table(
         Column(
             "ecn_mode",
             STRING,
-            "what the connection uses: none, classic (RFC 3168), accurate (RFC 9768), or unknown (no handshake in the "
-            "capture, and no flag that only Accurate ECN uses); null if not TCP",
+            "ECN mode of the connection: none, classic (RFC 3168), accurate (RFC 9768), or unknown (no handshake "
+            "in the capture, and no flag that only Accurate ECN uses); null if not TCP",
             codes=("none", "classic", "accurate", "unknown"),
         ),
         Column(
             "negotiation",
             STRING,
-            "what the SYN-ACK answered: accurate_not_ect, accurate_ect0, accurate_ect1, accurate_ce (the codepoint "
-            "that the SYN arrived with), classic, classic_nonce, refused, broken (an answer that no host gives), "
+            "answer of the SYN-ACK: accurate_not_ect, accurate_ect0, accurate_ect1, accurate_ce (the codepoint "
+            "with which the SYN arrived), classic, classic_nonce, refused, broken (an answer that no host gives), "
             "not_requested, unanswered, or not_seen; null if not TCP",
             source="RFC 9768, Table 2",
             codes=(
@@ -61,7 +61,7 @@ FLOW_ECN = Table(
                 "not_seen",
             ),
         ),
-        Column("fell_back", BOOL, "a repeated SYN had other ECN flags than the first; null if not TCP"),
+        Column("fell_back", BOOL, "true if a repeated SYN had different ECN flags from the first; null if not TCP"),
         Column("syn_flags", INT8, "AE (4), CWR (2) and ECE (1) of the SYN; null if not seen", source="RFC 9768"),
         Column(
             "syn_ack_flags", INT8, "AE (4), CWR (2) and ECE (1) of the SYN-ACK; null if not seen", source="RFC 9768"
@@ -75,8 +75,8 @@ FLOW_ECN = Table(
         Column(
             "handshake_codepoint_reported",
             STRING,
-            "codepoint with which it arrived, as the other end says; another one than at the capture point was changed "
-            "on the way there; null without Accurate ECN",
+            "codepoint with which it arrived, as the other end reports; if it differs from the one at the capture "
+            "point, it was changed on the way; null without Accurate ECN",
             source="RFC 9768, 3.1.1 and 3.2.2.1",
             codes=_CODEPOINT_NAMES,
         ),
@@ -85,14 +85,15 @@ FLOW_ECN = Table(
         Column(
             "echoed_ce_packets_min",
             INT64,
-            "CE packets that the other end reported, at least: increments of its ACE field modulo 8; null without "
-            "Accurate ECN, and if the field is always 0",
+            "lower bound of the CE packets that the other end reported: increments of its ACE field modulo 8; "
+            "null without Accurate ECN, or if the field is always 0",
             source="RFC 9768, 3.2.2",
         ),
         Column(
             "echoed_ce_packets_max",
             INT64,
-            "the same at most, by the packets that each acknowledgement can be about and the bytes of its option",
+            "upper bound of these packets, from the packets that each acknowledgement can cover and the bytes in "
+            "its option",
             source="RFC 9768, A.1 and A.2",
         ),
         *(
@@ -105,51 +106,56 @@ FLOW_ECN = Table(
             )
             for name, codepoint in _CODEPOINTS
         ),
-        Column("ace_reports", INT64, "segments of the other end whose ACE field was read; null without Accurate ECN"),
+        Column("ace_reports", INT64, "segments from the other end whose ACE field was read; null without Accurate ECN"),
         Column(
             "ace_is_zeroed",
             BOOL,
-            "the other end's ACE field is 0 in every segment although it begins at 5; null without Accurate ECN",
+            "true if the other end's ACE field is 0 in every segment although it begins at 5; null without "
+            "Accurate ECN",
             source="RFC 9768, 3.2.2.4",
         ),
         Column(
             "ect0_first_options",
             INT64,
-            "options of the other end with the order ECT(0), CE, ECT(1): kind 172, or 254 with 0xACC0; null if not TCP",
+            "options from the other end with the order ECT(0), CE, ECT(1): kind 172, or 254 with 0xACC0; null if "
+            "not TCP",
         ),
         Column(
             "ect1_first_options",
             INT64,
-            "options of the other end with the order ECT(1), CE, ECT(0): kind 174, or 254 with 0xACC1; null if not TCP",
+            "options from the other end with the order ECT(1), CE, ECT(0): kind 174, or 254 with 0xACC1; null if "
+            "not TCP",
         ),
         Column(
             "option_disagreements",
             INT64,
-            "options of the other end that contradict its ACE field: CE bytes without a CE packet, or a CE packet "
-            "without CE bytes; null without options",
+            "options from the other end that contradict its ACE field: CE bytes without a CE packet, or a CE "
+            "packet without CE bytes; null without options",
         ),
-        Column("option_counters_backwards", INT64, "counters of options below their value before; null if not TCP"),
+        Column(
+            "option_counters_backwards", INT64, "option counters that are below their previous value; null if not TCP"
+        ),
         Column(
             "stale_reports",
             INT64,
-            "segments of the other end that passed after a newer one; they report nothing; null if not TCP",
+            "segments from the other end that arrived after a newer one, and so report nothing; null if not TCP",
         ),
         Column(
             "echo_segments",
             INT64,
-            "segments of the other end with ECE, SYN left out; null if not TCP, and with Accurate ECN",
+            "segments from the other end with ECE, except SYN; null if not TCP, or with Accurate ECN",
             source="RFC 3168, 6.1.3",
         ),
         Column(
             "echo_runs",
             INT64,
-            "runs of such segments: at least so many packets were marked; null if not TCP, and with Accurate ECN",
+            "runs of such segments, a lower bound of the marked packets; null if not TCP, or with Accurate ECN",
             source="RFC 3168, 6.1.3",
         ),
         Column(
             "reduced_segments",
             INT64,
-            "segments with CWR, SYN left out; null if not TCP, and with Accurate ECN",
+            "segments with CWR, except SYN; null if not TCP, or with Accurate ECN",
             source="RFC 3168, 6.1.2",
         ),
     ),
@@ -166,7 +172,7 @@ FLOW_ECN_INTERVAL = Table(
         Column(
             "interval_start_ns",
             INT64,
-            "start of the interval, UTC epoch; flow_interval has a row of it with all packets",
+            "start of the interval, UTC, in ns since the epoch; flow_interval has a row for it with all packets",
             "ns",
             nullable=False,
         ),

@@ -6,21 +6,29 @@ from sojourn_ingest.schema.column import Column, Table
 from sojourn_ingest.schema.shared_columns import FLOAT, INT32, INT64, PROVENANCE, STRING, endpoint_columns
 
 _PAIR_COUNTS = (
-    Column("sent_packets", INT64, "packets towards the bottleneck at the first point", nullable=False),
-    Column("delivered_packets", INT64, "of them, seen at the second point", nullable=False),
-    Column("dropped_packets", INT64, "of them, not seen at the second point", nullable=False),
+    Column("sent_packets", INT64, "packets seen towards the bottleneck at the first capture point", nullable=False),
+    Column("delivered_packets", INT64, "packets also seen at the second capture point", nullable=False),
     Column(
-        "in_flight_at_end_packets",
+        "dropped_packets",
         INT64,
-        "of them, sent so late that the second capture had ended (censored, not dropped)",
+        "packets that the second capture point did not see although it was still capturing",
         nullable=False,
     ),
     Column(
-        "not_seen_before_packets", INT64, "packets at the second point that the first capture missed", nullable=False
+        "in_flight_at_end_packets",
+        INT64,
+        "packets sent after the second capture had ended: counted as censored, not as dropped",
+        nullable=False,
     ),
-    Column("queuing_delay_min_us", INT64, "smallest one-way queuing delay of a delivered packet", "us"),
-    Column("queuing_delay_avg_us", FLOAT, "mean one-way queuing delay of the delivered packets", "us"),
-    Column("queuing_delay_max_us", INT64, "largest one-way queuing delay of a delivered packet", "us"),
+    Column(
+        "not_seen_before_packets",
+        INT64,
+        "packets seen at the second capture point that the first capture missed",
+        nullable=False,
+    ),
+    Column("queuing_delay_min_us", INT64, "minimum one-way queuing delay of a delivered packet", "us"),
+    Column("queuing_delay_avg_us", FLOAT, "mean one-way queuing delay over the delivered packets", "us"),
+    Column("queuing_delay_max_us", INT64, "maximum one-way queuing delay of a delivered packet", "us"),
 )
 
 CAPTURE_PAIR = Table(
@@ -32,7 +40,7 @@ CAPTURE_PAIR = Table(
         Column(
             "source_hash",
             STRING,
-            "SHA-256 over the hashes of the two captures, the rate and the burst, the facts' origin",
+            "SHA-256 of the hashes of the two captures, the rate and the burst, from which the facts were computed",
             nullable=False,
         ),
         PROVENANCE[1],
@@ -46,50 +54,52 @@ CAPTURE_PAIR = Table(
         Column(
             "shaper_burst_bytes",
             INT64,
-            "what the bottleneck lets pass at once (token bucket), as the manifest says: so much of a packet takes no "
-            "serialisation time; null if it does not say, then the whole packet does",
+            "burst that the bottleneck (token bucket) lets pass at once, according to the manifest: this much of "
+            "a packet takes no serialisation time; null if not stated, and then the whole packet takes it",
             "bytes",
         ),
-        Column("before_packets", INT64, "packets decoded in the first capture, both ways", nullable=False),
-        Column("after_packets", INT64, "packets decoded in the second capture, both ways", nullable=False),
+        Column("before_packets", INT64, "packets decoded in the first capture, in both directions", nullable=False),
+        Column("after_packets", INT64, "packets decoded in the second capture, in both directions", nullable=False),
         *_PAIR_COUNTS,
         Column(
-            "reverse_matched_packets", INT64, "packets away from the bottleneck that both captures have", nullable=False
+            "reverse_matched_packets", INT64, "packets in the reverse direction that both captures have", nullable=False
         ),
         Column(
             "delay_floor_ns",
             INT64,
-            "minimum time from point to point less serialisation, clocks' offset included; queuing delay is the excess",
+            "minimum time between the capture points without serialisation, including the clock offset; queuing "
+            "delay is the excess over it",
             "ns",
         ),
         Column(
             "delay_floor_low_by_at_most_ns",
             INT64,
-            "serialisation time of the packet with the floor: by so much the floor is too low, and queuing delays too "
-            "high, if the bottleneck let that packet pass at once, as a full token bucket does",
+            "serialisation time of the packet at the floor: the floor is too low, and queuing delays are too "
+            "high, by this much if the bottleneck let that packet pass at once, as a full token bucket does",
             "ns",
         ),
         Column(
             "clock_offset_ns",
             INT64,
-            "second point's clock minus the first's, if the path without queue takes as long both ways; "
-            "null if packets went one way",
+            "clock of the second capture point minus that of the first, assuming that the path without queue "
+            "takes as long in both directions; null if packets went only one way",
             "ns",
         ),
         Column(
             "clock_drift_ppm",
             FLOAT,
-            "how much faster the second point's clock runs; reported, not taken out of the delays",
+            "how much faster the clock of the second capture point runs, in parts per million; reported, but not "
+            "removed from the delays",
             "ppm",
         ),
-        Column("clock_residual_ns", FLOAT, "half the spread of the minimum times about the drift's line", "ns"),
+        Column("clock_residual_ns", FLOAT, "half the spread of the minimum times around the fitted drift line", "ns"),
     ),
 )
 
 FLOW_PAIR = Table(
     "flow_pair",
     "capture pair decoder",
-    "one flow towards the bottleneck in a pair of captures, one direction",
+    "one direction of one flow towards the bottleneck in a capture pair",
     ("source_hash", "flow_number"),
     (
         *PROVENANCE,
@@ -104,22 +114,27 @@ FLOW_PAIR = Table(
 PACKET_PAIR = Table(
     "packet_pair",
     "capture pair decoder",
-    "one packet towards the bottleneck in a pair of captures",
+    "one packet towards the bottleneck in a capture pair",
     ("source_hash", "packet_index"),
     (
         *PROVENANCE,
-        Column("packet_index", INT64, "number of the packet in the pair, by the first capture, from 0", nullable=False),
+        Column(
+            "packet_index",
+            INT64,
+            "number of the packet in the pair, in the order of the first capture, from 0",
+            nullable=False,
+        ),
         Column("fate", STRING, "delivered, dropped, in_flight_at_end, or not_seen_before", nullable=False),
-        Column("before_ns", INT64, "time at the first point in its clock, UTC epoch", "ns"),
-        Column("after_ns", INT64, "time at the second point in its clock, UTC epoch", "ns"),
+        Column("before_ns", INT64, "time at the first capture point in its clock, UTC, in ns since the epoch", "ns"),
+        Column("after_ns", INT64, "time at the second capture point in its clock, UTC, in ns since the epoch", "ns"),
         Column(
             "queuing_delay_ns",
             INT64,
-            "time from point to point, less serialisation at the bottleneck rate of what is beyond its burst, less the "
-            "minimum of that over the recording; null unless delivered",
+            "time between the capture points, minus the serialisation time at the bottleneck rate of the bytes "
+            "beyond the burst, minus the minimum of that difference over the recording; null unless delivered",
             "ns",
         ),
-        Column("packet_bytes", INT32, "frame length, original", "bytes", nullable=False),
+        Column("packet_bytes", INT32, "original frame length", "bytes", nullable=False),
         Column("protocol", STRING, "tcp, udp, icmp, icmp6, or ip-N", nullable=False),
         *endpoint_columns("source", "sender of the packet"),
         *endpoint_columns("destination", "receiver of the packet"),

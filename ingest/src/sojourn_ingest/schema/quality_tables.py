@@ -21,12 +21,12 @@ TOOL_SCORE = Table(
             codes=("ssim", "psnr_db", "vmaf", "page_load_time_ms"),
         ),
         Column("item", STRING, "clip/ or load/ and its number in the file, from 0", nullable=False),
-        Column("frame_number", INT64, "number of the frame as the tool counts; null for a page load"),
+        Column("frame_number", INT64, "number of the frame in the tool's count; null for a page load"),
         Column(
             "score",
             FLOAT,
-            "score on the metric's own scale; an infinite PSNR, of equal frames, is 60 dB, the most that libvmaf gives "
-            "8 bits",
+            "score on the metric's own scale; the infinite PSNR of identical frames is 60 dB, the maximum that "
+            "libvmaf gives for 8 bits",
             nullable=False,
         ),
     ),
@@ -49,24 +49,29 @@ NETWORK_PERCENTILE = Table(
         Column(
             "percentile",
             FLOAT,
-            "percentile, 0 to 100, as the source counts: high ones are the good end, also of latency and loss",
+            "percentile, 0 to 100, as the source counts; a high percentile is the good end of every quantity, "
+            "including latency and loss",
             nullable=False,
         ),
         Column("metric_value", FLOAT, "value of the quantity in its unit", nullable=False),
-        Column("tests", INT64, "tests that the percentile is of; null if the source does not say"),
+        Column("tests", INT64, "number of tests behind the percentile; null if the source does not state it"),
     ),
 )
 
 _SUBJECT = Column(
     "subject_key",
     STRING,
-    "the study's own key of the person, such as a number; never a name or an address",
+    "key of the person in the study, such as a number; never a name or an address",
     nullable=False,
 )
-_CONDITION = Column("condition", STRING, "what was shown, as the study names it", nullable=False)
-_RUN = Column("run_id", STRING, "run that was shown; null if the study does not say")
-_TRAINING = Column("is_training", BOOL, "given to learn the scale; null: not said, which counts as no")
-_ORDER = Column("presentation_order", INT32, "place in the order in which the person met it, from 1; null: not said")
+_CONDITION = Column("condition", STRING, "condition shown to the person, as the study names it", nullable=False)
+_RUN = Column("run_id", STRING, "run that was shown; null if the study does not state it")
+_TRAINING = Column(
+    "is_training", BOOL, "true if the rating was given to learn the scale; null if not stated, which counts as false"
+)
+_ORDER = Column(
+    "presentation_order", INT32, "position in the order in which the person saw the items, from 1; null if not stated"
+)
 
 RATING = Table(
     "rating",
@@ -80,7 +85,7 @@ RATING = Table(
         _SUBJECT,
         _CONDITION,
         _RUN,
-        Column("item", STRING, "what was rated: overall, audio, video, interactivity, …", nullable=False),
+        Column("item", STRING, "aspect that was rated: overall, audio, video, interactivity, …", nullable=False),
         Column("scale_lowest", FLOAT, "lowest value of the scale", nullable=False),
         Column("scale_highest", FLOAT, "highest value of the scale", nullable=False),
         Column("rating", FLOAT, "rating on the scale", nullable=False),
@@ -92,7 +97,7 @@ RATING = Table(
 RATING_ANSWER = Table(
     "rating_answer",
     "study tables",
-    "one yes or no of one person to one question under one condition",
+    "one yes-or-no answer of one person to one question under one condition",
     ("source_hash", "answer_number"),
     (
         *PROVENANCE,
@@ -101,8 +106,8 @@ RATING_ANSWER = Table(
         _SUBJECT,
         _CONDITION,
         _RUN,
-        Column("question", STRING, "what was asked", nullable=False, has_public_names=True),
-        Column("is_yes", BOOL, "the answer was yes", nullable=False),
+        Column("question", STRING, "question that was asked", nullable=False, has_public_names=True),
+        Column("is_yes", BOOL, "true if the answer was yes", nullable=False),
         _TRAINING,
         _ORDER,
     ),

@@ -53,48 +53,59 @@ SERIES = Table(
         Column(
             "series_name",
             STRING,
-            "name of the series as the tool has it; names and public addresses of hosts in it are replaced by keys",
+            "name of the series in the tool's output; host names and public addresses in it are replaced by keys",
             nullable=False,
         ),
-        Column("flow_name", STRING, "flow or probe that the series is of; null where it is of none, such as a queue"),
+        Column("flow_name", STRING, "flow or probe of the series; null if it has none, such as for a queue"),
         Column(
             "role",
             STRING,
-            "app, tcp (bulk TCP), or probe (small packets sent to measure delay); null where the series is of no flow",
+            "role of the flow: app, tcp (bulk TCP), or probe (small packets sent to measure delay); null if the "
+            "series is not of a flow",
             codes=("app", "tcp", "probe"),
         ),
         Column(
             "direction",
             STRING,
-            "way of the data, the side that ran the tool's client being the customer's: downlink or uplink; "
-            "null for both ways and for none",
+            "direction of the flow's data: downlink or uplink, taking the side that ran the tool's client as the "
+            "customer's; null if the data goes both ways or has no direction",
             codes=("downlink", "uplink"),
         ),
         Column(
             "metric",
             STRING,
-            "what is measured: " + ", ".join(SERIES_METRICS) + " (what the tool measures beside)",
+            "measured quantity: " + ", ".join(SERIES_METRICS) + " (any other quantity that the tool reports)",
             nullable=False,
             codes=tuple(SERIES_METRICS),
         ),
         Column(
-            "unit", STRING, "unit of the values: the metric's own; of other, as the tool names it, null if it does not"
+            "unit",
+            STRING,
+            "unit of the values: that of the metric; for other, as the tool names it, or null if it names none",
         ),
         Column(
             "sample_basis",
             STRING,
-            "what a value is: samples (one measurement), polls (a state that was looked at), intervals (mean or sum "
-            "over duration_s), interpolated (set by the tool on a grid of its own), total (one value of a whole test, "
-            "as the tool summed it up)",
+            "kind of value: samples (single measurements), polls (a state that was read), intervals (mean or sum "
+            "over duration_s), interpolated (placed by the tool on its own time grid), total (one value for a "
+            "whole test, as the tool summarised it)",
             nullable=False,
             codes=SAMPLE_BASES,
         ),
         Column(
-            "time_ns", INT64, "time of the value, or end of its interval, UTC epoch; null where it is not known", "ns"
+            "time_ns",
+            INT64,
+            "time of the value, or end of its interval, UTC, in ns since the epoch; null if unknown",
+            "ns",
         ),
-        Column("time_s", FLOAT, "the same, after the start of the test; null where no time is known", "s"),
-        Column("duration_s", FLOAT, "length of the interval; null of a value that has none", "s"),
-        Column("value", FLOAT, "value, in unit; null: a probe without an answer"),
+        Column(
+            "time_s",
+            FLOAT,
+            "time of the value, or end of its interval, after the start of the test; null if no time is known",
+            "s",
+        ),
+        Column("duration_s", FLOAT, "length of the interval; null for a value without one", "s"),
+        Column("value", FLOAT, "value, in unit; null for an unanswered probe"),
     ),
 )
 
@@ -105,7 +116,7 @@ SERIES_FLOW = Table(
     ("source_hash", "flow_name"),
     (
         *PROVENANCE,
-        Column("flow_name", STRING, "flow, as series names it", nullable=False),
+        Column("flow_name", STRING, "name of the flow, as in series", nullable=False),
         Column("congestion_control", STRING, "congestion control of its sender", nullable=False),
     ),
 )

@@ -14,7 +14,10 @@ BOOL = "bool"
 
 PROVENANCE = (
     Column(
-        "source_hash", STRING, "SHA-256 of the plain (decompressed) content the row was decoded from", nullable=False
+        "source_hash",
+        STRING,
+        "SHA-256 of the plain (decompressed) content from which the row was decoded",
+        nullable=False,
     ),
     Column("decoder_version", STRING, "version of the reader that wrote the row", nullable=False),
 )
@@ -27,7 +30,11 @@ FLOW_DIRECTION = (
 
 #: Of a table with one row for each interval of a capture.
 INTERVAL_START_NS = Column(
-    "interval_start_ns", INT64, "start of the interval, UTC epoch, a multiple of its length", "ns", nullable=False
+    "interval_start_ns",
+    INT64,
+    "start of the interval, UTC, in ns since the epoch, a multiple of its length",
+    "ns",
+    nullable=False,
 )
 INTERVAL_MS = Column("interval_ms", INT32, "length of the interval", "ms", nullable=False)
 
@@ -41,10 +48,10 @@ DESCRIBED = (
         nullable=False,
         has_public_names=True,
     ),
-    Column("citation", STRING, "how to cite it", has_public_names=True),
+    Column("citation", STRING, "citation", has_public_names=True),
     Column("licence", STRING, "SPDX identifier of the data's licence", nullable=False, has_public_names=True),
-    Column("url", STRING, "where the data come from", has_public_names=True),
-    Column("synthetic", BOOL, "the data are generated, not measured", nullable=False),
+    Column("url", STRING, "URL of the data", has_public_names=True),
+    Column("synthetic", BOOL, "true if the data is generated, not measured", nullable=False),
 )
 
 
@@ -54,13 +61,13 @@ def endpoint_columns(prefix: str, who: str) -> tuple[Column, ...]:
         Column(
             f"{prefix}_host_key",
             STRING,
-            f"{who}: the address where it may be kept (private, loopback, documentation, or --addresses keep), "
-            "else hk- and the HMAC-SHA256 of the address",
+            f"{who}: the address if it may be kept (private, loopback, documentation, or --addresses keep), else "
+            "hk- and the HMAC-SHA256 of the address",
         ),
         Column(
             f"{prefix}_prefix_key",
             STRING,
-            f"{who}: the /24 (IPv4) or /48 (IPv6) prefix where it may be kept, else pk- and its HMAC-SHA256",
+            f"{who}: the /24 (IPv4) or /48 (IPv6) prefix if it may be kept, else pk- and its HMAC-SHA256",
         ),
         Column(f"{prefix}_port", INT32, f"{who}: transport port; null if the protocol has none"),
     )

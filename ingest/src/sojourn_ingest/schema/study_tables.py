@@ -22,8 +22,18 @@ DEMAND_RULE = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("role", STRING, "app or tcp", nullable=False, codes=("app", "tcp")),
-        Column("application", STRING, "application the rule is for; * for every one, and for role tcp", nullable=False),
-        Column("selects", BOOL, "false: no solo run is a demand, for the reason given", nullable=False),
+        Column(
+            "application",
+            STRING,
+            "application that the rule applies to; * for every application, and for role tcp",
+            nullable=False,
+        ),
+        Column(
+            "selects",
+            BOOL,
+            "true if the rule selects solo runs; false if there is no demand, for the reason given",
+            nullable=False,
+        ),
         Column("reason", STRING, "why no run is selected"),
         Column("bandwidth_rule", STRING, "any, same (as the judged run), or a rate in bit/s", nullable=False),
         Column("rtt_rule", STRING, "any, same, or an RTT in ms", nullable=False),
@@ -45,7 +55,7 @@ BANDWIDTH_STEP = Table(
         Column("bandwidth_programme", STRING, "name of the programme", nullable=False),
         Column("step_number", INT32, "number of the step, from 0", nullable=False),
         Column("second", INT32, "second of the run at which the rate is set", "s", nullable=False),
-        Column("bandwidth_bps", INT64, "rate from then on", "bit/s", nullable=False),
+        Column("bandwidth_bps", INT64, "rate from that second", "bit/s", nullable=False),
     ),
 )
 
@@ -60,7 +70,7 @@ RTT_STEP = Table(
         Column("bandwidth_programme", STRING, "name of the programme", nullable=False),
         Column("step_number", INT32, "number of the step, from 0, as in bandwidth_step", nullable=False),
         Column("second", INT32, "second of the run at which the round-trip time is set", "s", nullable=False),
-        Column("rtt_ms", FLOAT, "round-trip time without queuing from then on", "ms", nullable=False),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing from that second", "ms", nullable=False),
     ),
 )
 
@@ -81,9 +91,18 @@ WORKLOAD_PART = Table(
             nullable=False,
             codes=("downlink", "uplink"),
         ),
-        Column("sessions", INT32, "sessions side by side; each starts one flow after the other", nullable=False),
         Column(
-            "flow_length", STRING, "short (of a size) or long (without end)", nullable=False, codes=("short", "long")
+            "sessions",
+            INT32,
+            "number of concurrent sessions; each session starts one flow after another",
+            nullable=False,
+        ),
+        Column(
+            "flow_length",
+            STRING,
+            "length of the flows: short (of a certain size) or long (without end)",
+            nullable=False,
+            codes=("short", "long"),
         ),
         Column("interarrival_distribution", STRING, "distribution of the time between flows of a session"),
         Column("interarrival_mean_s", FLOAT, "mean of that time", "s"),
@@ -102,8 +121,8 @@ RUN = Table(
     ("study_id", "run_id"),
     (
         *PROVENANCE,
-        Column("study_id", STRING, "study the run belongs to", nullable=False),
-        Column("run_id", STRING, "the study's own name of the run", nullable=False),
+        Column("study_id", STRING, "study that the run belongs to", nullable=False),
+        Column("run_id", STRING, "name of the run in its study", nullable=False),
         Column(
             "start_order",
             STRING,
@@ -114,24 +133,26 @@ RUN = Table(
         Column(
             "workload",
             STRING,
-            "what ran, where a study has several (call, screen_capture, bandwidth_steps, …)",
+            "workload of the run, if a study has several (call, screen_capture, bandwidth_steps, …)",
             nullable=False,
         ),
         Column("direction", STRING, "downlink or uplink", codes=("downlink", "uplink")),
         Column(
             "bandwidth_bps",
             INT64,
-            "bottleneck rate; where a programme changes it within the run, what the source states beside the programme",
+            "bottleneck rate; if a programme changes it within the run, the rate that the source states in "
+            "addition to the programme",
             "bit/s",
         ),
-        Column("rtt_ms", FLOAT, "round-trip time without queuing; null where the source does not say", "ms"),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing; null if the source does not say", "ms"),
         Column(
             "aqm",
             STRING,
-            "tail-drop, codel, fq_codel, or the discipline's kernel name; unknown where the source does not say",
+            "queue discipline: tail-drop, or the kernel's name (such as codel or fq_codel); unknown if the source "
+            "does not state it",
             nullable=False,
         ),
-        Column("queue_discipline", STRING, "kernel name of the discipline, or unknown", nullable=False),
+        Column("queue_discipline", STRING, "kernel name of the queue discipline, or unknown", nullable=False),
         Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
         Column("queue_size_packets", INT64, "packet limit of the queue"),
         Column(
@@ -140,37 +161,39 @@ RUN = Table(
             "queue size in bandwidth-delay products; null if the study leaves it at the discipline's default",
             "BDP",
         ),
-        Column("aqm_parameters", STRING, "parameters of the discipline as set, JSON"),
-        Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
-        Column("application", STRING, "application; null when only TCP ran"),
-        Column("testbed", STRING, "set-up that the run was made on, where a study has several; null: not said"),
+        Column("aqm_parameters", STRING, "parameters set for the queue discipline, as JSON"),
+        Column("congestion_control", STRING, "congestion control of the TCP flow; null if no TCP flow ran"),
+        Column("application", STRING, "application under test; null if only TCP ran"),
+        Column("testbed", STRING, "testbed of the run, if the study has several; null if not stated"),
         Column(
-            "queue_scheme", STRING, "what the study calls the size of the queue (tiny, BDP, largest); null: not said"
+            "queue_scheme",
+            STRING,
+            "name that the study gives the queue size (tiny, BDP, largest); null if it gives none",
         ),
         Column(
             "congested_direction",
             STRING,
-            "direction that the background traffic fills: none, upstream, downstream or both; null: not said",
+            "direction filled by the background traffic: none, upstream, downstream or both; null if not stated",
             codes=("none", "upstream", "downstream", "both"),
         ),
-        Column("participants", INT32, "people or senders in the call; null: not said"),
+        Column("participants", INT32, "number of participants (people or senders) in the call; null if not stated"),
         Column(
             "call_view",
             STRING,
-            "how the call shows its participants: gallery, speaker or pinned; null: not said",
+            "layout in which the call shows its participants: gallery, speaker or pinned; null if not stated",
             codes=("gallery", "speaker", "pinned"),
         ),
         Column(
             "ecn",
             STRING,
-            "what the hosts ask for when TCP connects: none, classic or accurate; null: not said",
+            "ECN mode that the hosts negotiate for TCP: none, classic or accurate; null if not stated",
             source="RFC 3168, RFC 9768",
             codes=("none", "classic", "accurate"),
         ),
         Column(
             "l4s",
             STRING,
-            "which roles send as L4S: neither, app, tcp or both; null: not said",
+            "roles that send as L4S: neither, app, tcp or both; null if not stated",
             source="RFC 9331",
             codes=("neither", "app", "tcp", "both"),
         ),
@@ -178,32 +201,37 @@ RUN = Table(
         Column(
             "bandwidth_programme",
             STRING,
-            "name of the study's programme by which the rate changes within the run; null if it does not",
+            "name of the study's programme that changes the rate within the run; null if the rate is fixed",
         ),
         Column(
             "bottleneck_interface",
             STRING,
-            "interface of the bottleneck's queue, where the queue log holds several; null: not said",
+            "interface of the bottleneck queue, if the queue log contains several queues; null if not stated",
         ),
-        Column("bottleneck_handle", STRING, "handle of that queue's discipline as tc prints it; null: not said"),
-        Column("session_id", STRING, "call or session that the run belongs to, where scores are given by it"),
-        Column("start_ns", INT64, "start of the run, UTC epoch", "ns"),
-        Column("window_start_ns", INT64, "start of the measurement window, UTC epoch", "ns"),
-        Column("window_end_ns", INT64, "end of the measurement window, UTC epoch", "ns"),
-        Column("monotonic_offset_ns", INT64, "to add to the run's monotonic clock for UTC epoch", "ns"),
+        Column("bottleneck_handle", STRING, "handle of that queue's discipline, as tc prints it; null if not stated"),
+        Column("session_id", STRING, "call or session that the run belongs to, if scores are given for it"),
+        Column("start_ns", INT64, "start of the run, UTC, in ns since the epoch", "ns"),
+        Column("window_start_ns", INT64, "start of the measurement window, UTC, in ns since the epoch", "ns"),
+        Column("window_end_ns", INT64, "end of the measurement window, UTC, in ns since the epoch", "ns"),
+        Column(
+            "monotonic_offset_ns",
+            INT64,
+            "offset to add to the run's monotonic clock to get UTC in ns since the epoch",
+            "ns",
+        ),
     ),
 )
 
 RUN_EXCLUSION = Table(
     "run_exclusion",
     "manifest reader, study tables",
-    "one run that is left out of aggregates",
+    "one run that aggregates exclude",
     ("study_id", "run_id"),
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("exclusion_reason", STRING, "why the run is left out of aggregates, in one word", nullable=False),
+        Column("exclusion_reason", STRING, "reason why aggregates exclude the run, in one word", nullable=False),
     ),
 )
 
@@ -216,8 +244,10 @@ RUN_SHAPER = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("shaper", STRING, "kernel name of the shaper (tbf, htb, cake); null: not said"),
-        Column("shaper_burst_bytes", INT64, "what its full token bucket lets pass at once; null: not said", "bytes"),
+        Column("shaper", STRING, "kernel name of the shaper (tbf, htb, cake); null if not stated"),
+        Column(
+            "shaper_burst_bytes", INT64, "bytes that a full token bucket lets pass at once; null if not stated", "bytes"
+        ),
     ),
 )
 
@@ -233,7 +263,7 @@ RUN_BLOCK = Table(
         Column(
             "block",
             STRING,
-            "set of runs that were made together and share what drifts between sets, such as a day",
+            "set of runs that were made together and share everything that drifts between sets, such as a day",
             nullable=False,
         ),
     ),
@@ -247,7 +277,7 @@ RUN_RIVAL = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
-        Column("rival_application", STRING, "application that competes, of role rival", nullable=False),
+        Column("rival_application", STRING, "competing application (role rival)", nullable=False),
     ),
 )
 
@@ -263,14 +293,14 @@ RUN_LINK = Table(
         Column("direction", STRING, "downlink or uplink", nullable=False, codes=("downlink", "uplink")),
         Column("bandwidth_bps", INT64, "rate of this direction", "bit/s"),
         Column("delay_ms", FLOAT, "one-way delay of this direction without queuing", "ms"),
-        Column("aqm", STRING, "tail-drop, codel, fq_codel, or the discipline's kernel name"),
-        Column("queue_discipline", STRING, "kernel name of the discipline"),
+        Column("aqm", STRING, "queue discipline: tail-drop, or the kernel's name (such as codel or fq_codel)"),
+        Column("queue_discipline", STRING, "kernel name of the queue discipline"),
         Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
         Column("queue_size_packets", INT64, "packet limit of the queue"),
         Column("queue_size_bdp", FLOAT, "queue size in bandwidth-delay products", "BDP"),
-        Column("queue_scheme", STRING, "what the study calls the size of the queue"),
+        Column("queue_scheme", STRING, "name that the study gives the queue size"),
         Column("queue_interface", STRING, "interface of the queue in the queue log"),
-        Column("queue_handle", STRING, "handle of the queue's discipline in the queue log, as tc prints it"),
+        Column("queue_handle", STRING, "handle of the queue discipline in the queue log, as tc prints it"),
     ),
 )
 
@@ -303,10 +333,10 @@ RUN_SOURCE = Table(
         Column(
             "measurement",
             STRING,
-            "capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log in another form, "
-            "used only where queue_log is not usable), queue_counters, tcp_polls, the tool whose series it holds, "
-            "frame_vmaf, frame_ssim or frame_psnr (what a tool gave the frames that arrived), page_loads, or "
-            "call_statistics (what WebRTC reported of the call)",
+            "kind of file: capture_before, capture_after, queue_log, queue_log_decoded (the events of queue_log "
+            "in another form, used only if queue_log is not usable), queue_counters, tcp_polls, the tool whose "
+            "series it contains, frame_vmaf, frame_ssim or frame_psnr (scores that a tool gave the received "
+            "frames), page_loads, or call_statistics (WebRTC statistics of the call)",
             nullable=False,
             codes=(
                 "capture_before",
@@ -339,14 +369,14 @@ RUN_SOURCE = Table(
         Column(
             "file_name",
             STRING,
-            "name in the run's folder, without a compression suffix",
+            "name of the file in the run's folder, without a compression suffix",
             nullable=False,
             has_public_names=True,
         ),
         Column(
             "measurement_hash",
             STRING,
-            "SHA-256 of the file's plain content, which is source_hash of its facts",
+            "SHA-256 of the file's plain content, the source_hash of its facts",
             nullable=False,
         ),
     ),
@@ -366,7 +396,7 @@ RUN_MEASUREMENT = Table(
         Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
         Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),
         Column("queue_mean_packets", FLOAT, "mean queue length over dequeued packets"),
-        Column("drop_ratio", FLOAT, "packets dropped over packets enqueued", "ratio"),
+        Column("drop_ratio", FLOAT, "packets dropped divided by packets enqueued", "ratio"),
     ),
 )
 
@@ -382,15 +412,15 @@ QOE_SCORE = Table(
         Column(
             "scored",
             STRING,
-            "what was scored, as one text: run/, session/ or time/ and its name, or start and end in ns",
+            "scored object as one string: run/, session/ or time/, followed by its name, or by start and end in ns",
             nullable=False,
         ),
         Column("run_id", STRING, "run; null if the score names a session or a time instead"),
         Column("session_id", STRING, "call or session; null if the score names a run or a time instead"),
-        Column("start_ns", INT64, "start of the time that was scored, UTC epoch", "ns"),
-        Column("end_ns", INT64, "end of the time that was scored, UTC epoch", "ns"),
-        Column("item", STRING, "clip, sample or page load that was scored; null where it was the whole"),
-        Column("frame_number", INT64, "frame of the item; null where the score is of all of it"),
+        Column("start_ns", INT64, "start of the time that was scored, UTC, in ns since the epoch", "ns"),
+        Column("end_ns", INT64, "end of the time that was scored, UTC, in ns since the epoch", "ns"),
+        Column("item", STRING, "clip, sample or page load that was scored; null if the whole object was scored"),
+        Column("frame_number", INT64, "frame of the item; null if the whole item was scored"),
         Column("metric", STRING, "brisque, ssim, psnr_db, vmaf, pesq, mos, page_load_time_ms", nullable=False),
         Column("score", FLOAT, "score on the metric's own scale", nullable=False),
     ),
@@ -399,7 +429,7 @@ QOE_SCORE = Table(
 RATE_PROFILE = Table(
     "rate_profile",
     "study tables",
-    "one second of one run's rate, where the study gives no run id",
+    "one second of one run's rate, for studies that give no run identifier",
     ("source_hash", "profile_number", "second"),
     (
         *PROVENANCE,
@@ -409,11 +439,11 @@ RATE_PROFILE = Table(
         Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False),
         Column("workload", STRING, "workload", nullable=False),
         Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
-        Column("bandwidth_bps", INT64, "bottleneck rate; null when it changes within the run", "bit/s"),
-        Column("bandwidth_programme", STRING, "name of the study's programme by which the rate changes"),
+        Column("bandwidth_bps", INT64, "bottleneck rate; null if it changes within the run", "bit/s"),
+        Column("bandwidth_programme", STRING, "name of the study's programme that changes the rate within the run"),
         Column("aqm", STRING, "queue discipline", nullable=False),
         Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
-        Column("congestion_control", STRING, "congestion control of the TCP flow; null when none ran"),
+        Column("congestion_control", STRING, "congestion control of the TCP flow; null if no TCP flow ran"),
         Column("application", STRING, "application"),
     ),
 )

@@ -10,34 +10,40 @@ STATISTICS = "W3C Identifiers for WebRTC's Statistics API"
 CALL_POLL = Table(
     "call_poll",
     "readers of WebRTC statistics",
-    "one RTP stream at one poll of WebRTC's statistics; counters count from the beginning of the stream",
+    "one RTP stream at one poll of WebRTC statistics; counters count from the start of the stream",
     ("source_hash", "poll_index", "peer_connection", "ssrc", "direction"),
     (
         *PROVENANCE,
         Column("poll_index", INT32, "number of the poll in its file, from 0", nullable=False),
         Column("peer_connection", INT32, "number of the peer connection in its file, from 0", nullable=False),
         Column("ssrc", INT64, "synchronisation source of the stream", nullable=False, source="RFC 3550"),
-        Column("direction", STRING, "inbound or outbound, as seen by the end that reports", nullable=False),
+        Column("direction", STRING, "direction as seen by the reporting end: inbound or outbound", nullable=False),
         Column(
             "stream_number",
             INT32,
-            "number of the stream among those of its SSRC and direction, from 0: a counter that falls, or a clock that "
-            "is set, starts the next",
+            "number of the stream among those with its SSRC and direction, from 0; a counter that decreases, or a "
+            "clock that is set, starts the next stream",
             nullable=False,
         ),
-        Column("media_kind", STRING, "audio or video; null where the report does not say", codes=("audio", "video")),
+        Column(
+            "media_kind",
+            STRING,
+            "kind of media: audio or video; null if the report does not state it",
+            codes=("audio", "video"),
+        ),
         Column(
             "stats_format",
             STRING,
-            "standard, or legacy for the reports of Chrome with names that begin with goog",
+            "naming scheme of the reports: standard, or legacy for Chrome's names that begin with goog",
             nullable=False,
             codes=("standard", "legacy"),
         ),
-        Column("poll_ns", INT64, "time of the poll by the clock of the end that reports", "ns", False),
+        Column("poll_ns", INT64, "time of the poll by the clock of the reporting end", "ns", False),
         Column(
             "clock",
             STRING,
-            "utc, or unset: the clock shows no date, such as one that counts from the start of a page",
+            "clock of the polls: utc, or unset for a clock without a date, such as one that counts from the start "
+            "of a page",
             nullable=False,
             codes=("utc", "unset"),
         ),
@@ -46,10 +52,11 @@ CALL_POLL = Table(
         Column(
             "lost_packets",
             INT64,
-            "packets lost: inbound at this end, outbound as the far end reports; may fall as late ones come",
+            "packets lost: for inbound streams at this end, for outbound streams as the far end reports; may "
+            "decrease when late packets arrive",
             source="RFC 3550 section 6.4.1",
         ),
-        Column("frames", INT64, "frames of video decoded or encoded", source=STATISTICS),
+        Column("frames", INT64, "video frames decoded or encoded", source=STATISTICS),
         Column("frame_width", INT32, "width of the last frame in pixels", source=STATISTICS),
         Column("frame_height", INT32, "height of the last frame in pixels", source=STATISTICS),
         Column("qp_sum", INT64, "sum of the quantisation parameters of the frames", source=STATISTICS),
@@ -67,18 +74,20 @@ CALL_POLL = Table(
         Column("jitter_buffer_emitted", INT64, "samples or frames that left the jitter buffer", source=STATISTICS),
         Column("rtt_ms", FLOAT, "round-trip time of the last RTCP report", "ms", source="RFC 3550 section 6.4.1"),
         Column("freeze_count", INT64, "freezes of the video", source=STATISTICS),
-        Column("freezes_duration_ms", FLOAT, "total time in which the video was frozen", "ms", source=STATISTICS),
-        Column("concealed_samples", INT64, "samples of audio that were concealed", source=STATISTICS),
-        Column("received_samples", INT64, "samples of audio played, concealed ones included", source=STATISTICS),
+        Column("freezes_duration_ms", FLOAT, "total time during which the video was frozen", "ms", source=STATISTICS),
+        Column("concealed_samples", INT64, "concealed audio samples", source=STATISTICS),
+        Column("received_samples", INT64, "played audio samples, including concealed ones", source=STATISTICS),
         Column(
             "limited_by",
             STRING,
-            "what limited the resolution or frame rate sent at the poll: none, bandwidth, cpu or other",
+            "what limited the sent resolution or frame rate at the poll: none, bandwidth, cpu or other",
             source=STATISTICS,
             codes=("none", "bandwidth", "cpu", "other"),
         ),
-        Column("bandwidth_limited_ms", FLOAT, "total time limited by bandwidth", "ms", source=STATISTICS),
-        Column("cpu_limited_ms", FLOAT, "total time limited by the processor", "ms", source=STATISTICS),
+        Column(
+            "bandwidth_limited_ms", FLOAT, "total time during which bandwidth limited sending", "ms", source=STATISTICS
+        ),
+        Column("cpu_limited_ms", FLOAT, "total time during which the CPU limited sending", "ms", source=STATISTICS),
     ),
 )
 

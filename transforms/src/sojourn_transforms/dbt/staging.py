@@ -148,10 +148,10 @@ def _source_table(table: Table) -> dict[str, Any]:
 
 def _staging_description(table: Table) -> str:
     if table.name in GIVEN_ONCE:
-        return f"The lake's {table.name}, each row once also where several sources give it: {table.grain}."
+        return f"Table {table.name} of the lake, each row once even if several sources give it: {table.grain}."
     if table.name in GIVEN_BY_SOURCE:
-        return f"The lake's {table.name}, each source's rows of a run apart: {table.grain}, as one source gives it."
-    return f"The lake's {table.name}, as it is: {table.grain}."
+        return f"Table {table.name} of the lake, with the rows of each source: {table.grain}, as one source gives it."
+    return f"Table {table.name} of the lake, unchanged: {table.grain}."
 
 
 HISTORY_TABLES = frozenset({"connection"})
