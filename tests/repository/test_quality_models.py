@@ -13,7 +13,7 @@ from sojourn_ingest.formats.quality.scores import SCALES
 
 REPOSITORY = Path(__file__).parents[2]
 TEXT = (REPOSITORY / "docs/quality.md").read_text(encoding="utf-8")
-PARTS = ("**In.**", "**Formula**", "**Valid**", "**It does not say**")
+PARTS = ("**Input.**", "**Formula**", "**Valid**", "**It does not say**")
 
 
 def _models() -> list[str]:
