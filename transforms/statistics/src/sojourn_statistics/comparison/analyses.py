@@ -55,7 +55,7 @@ QUANTILE_COLUMNS = (
     TableColumn("quantile_ratio", _REAL, "ratio", "Which quantile, by the inverted CDF.", nullable=False),
     *_columns("estimator", "effect", "effect_lower", "effect_upper"),
     TableColumn(
-        "interval_level_ratio", _REAL, "ratio", "Confidence of the interval, by Bonferroni for the whole curve."
+        "interval_level_ratio", _REAL, "ratio", "Confidence level of the interval, by Bonferroni for the whole curve."
     ),
     *_columns("interval_null_reason"),
 )
@@ -85,7 +85,7 @@ MODE_COLUMNS = (
     TableColumn("bic_gain", _REAL, None, "BIC of one component minus BIC of two; above 10 favours two strongly."),
     TableColumn("separation", _REAL, None, "Ashman's D of the two; below 2 they do not make two modes."),
     TableColumn("is_bimodal", _BOOLEAN, None, "bic_gain is above 10 and separation above 2; null without a fit."),
-    TableColumn("mixture_null_reason", _TEXT, None, "Why there is no fit; null when there is one."),
+    TableColumn("mixture_null_reason", _TEXT, None, "Why there is no fit; null if there is one."),
     *_columns("notes"),
 )
 

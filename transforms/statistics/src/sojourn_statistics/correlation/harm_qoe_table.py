@@ -51,7 +51,7 @@ COLUMNS = (
     TableColumn("runs_without_harm", _WHOLE, None, "Runs of the group with a score whose harm is null.", False),
     *_estimate_columns("pearson", "Pearson's correlation"),
     *_estimate_columns("spearman", "Spearman's rank correlation"),
-    TableColumn("interval_level_ratio", _REAL, "ratio", "Confidence of the intervals.", False),
+    TableColumn("interval_level_ratio", _REAL, "ratio", "Confidence level of the intervals.", False),
     TableColumn("replication_unit", _TEXT, None, "What runs counts.", False),
 )  # fmt: skip
 """Columns of the table, for the mart and the documentation."""

@@ -28,7 +28,7 @@ RUN_SETTING = (
     TableColumn("congested_direction", _TEXT, None, "Direction that the workload congests."),
     TableColumn("workload", _TEXT, None, "What ran."),
     TableColumn("testbed", _TEXT, None, "Testbed."),
-    TableColumn("participants", pa.int32(), None, "Participants of the call."),
+    TableColumn("participants", pa.int32(), None, "Number of participants in the call."),
     TableColumn("call_view", _TEXT, None, "View of the call."),
     TableColumn("opposite_link", _TEXT, None, "Link of the other direction."),
     TableColumn("ecn", _TEXT, None, "Which flows use ECN."),

@@ -61,12 +61,12 @@ COLUMNS = (
     *RUN_SETTING,
     TableColumn("congestion_control", _TEXT, None, "Congestion control of the TCP flow."),
     TableColumn("queue_label", _TEXT, None, "Queue discipline, for tail-drop with its size."),
-    TableColumn("queue_scheme", _TEXT, None, "What the study calls the size of the queue."),
+    TableColumn("queue_scheme", _TEXT, None, "Name that the study gives the queue size."),
     TableColumn("runs", pa.int64(), None, "Runs that the median is over.", False),
     TableColumn("value_median", _REAL, None, f"Median over runs, {_IN_UNIT}.", False),
     TableColumn("value_lower", _REAL, None, "Lower end of its interval; null without one."),
     TableColumn("value_upper", _REAL, None, "Upper end of its interval; null without one."),
-    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null if there is one."),
     TableColumn(
         "best_median", _REAL, None, f"Best median of these queues, {_IN_UNIT}; null for metrics without a better "
         "direction.",

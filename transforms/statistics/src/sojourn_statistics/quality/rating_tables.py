@@ -20,12 +20,12 @@ _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_
 
 _GROUP: Final = (
     TableColumn("study_id", _TEXT, None, "Study.", False),
-    TableColumn("item", _TEXT, None, "What was rated, such as overall, audio, video or interactivity.", False),
+    TableColumn("item", _TEXT, None, "Aspect that was rated, such as overall, audio, video or interactivity.", False),
     TableColumn("scale_lowest", _REAL, None, "Lowest value of the scale.", False),
     TableColumn("scale_highest", _REAL, None, "Highest value of the scale.", False),
 )
 _SYNTHETIC = TableColumn("synthetic", _BOOLEAN, None, "The data are generated, not measured.", False)
-_LEVEL = TableColumn("level_ratio", _REAL, "ratio", "Confidence of the interval.", False)
+_LEVEL = TableColumn("level_ratio", _REAL, "ratio", "Confidence level of the interval.", False)
 _UNIT = TableColumn("replication_unit", _TEXT, None, "What subjects counts.", False)
 
 SUMMARY_COLUMNS: Final = (
@@ -41,10 +41,10 @@ SUMMARY_COLUMNS: Final = (
     TableColumn("rating_lower", _REAL, None, "Lower end of the mean's t interval; it may leave the scale."),
     TableColumn("rating_upper", _REAL, None, "Upper end of the mean's t interval; it may leave the scale."),
     _LEVEL,
-    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null if there is one."),
     TableColumn("shapiro_wilk_w", _REAL, None, "Statistic W of the Shapiro-Wilk test of a normal distribution."),
     TableColumn("shapiro_wilk_p_value", _REAL, None, "p-value of that test."),
-    TableColumn("normality_null_reason", _TEXT, None, "Why there is no such test; null where there is."),
+    TableColumn("normality_null_reason", _TEXT, None, "Why there is no such test; null if there is one."),
     _UNIT,
 )
 
@@ -64,7 +64,7 @@ CONTRAST_COLUMNS: Final = (
     TableColumn("difference_upper", _REAL, None, "Upper end of its t interval."),
     _LEVEL,
     TableColumn("p_value", _REAL, None, "Two-sided p-value of the paired t test, of itself."),
-    TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null when there is one."),
+    TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null if there is one."),
     TableColumn("family_tests", _WHOLE, None, "Tests that the correction is over: all pairs of a study's item.", False),
     TableColumn("p_corrected", _REAL, None, "p-value corrected by Holm over the family."),
     TableColumn("verdict", _TEXT, None, "The finding of the paired test in plain words.", False),
@@ -86,7 +86,7 @@ ANSWER_COLUMNS: Final = (
     TableColumn("yes_lower_ratio", _REAL, "ratio", "Lower end of its Wilson interval."),
     TableColumn("yes_upper_ratio", _REAL, "ratio", "Upper end of its Wilson interval."),
     _LEVEL,
-    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null where there is."),
+    TableColumn("interval_null_reason", _TEXT, None, "Why there is no interval; null if there is one."),
     _UNIT,
 )
 
