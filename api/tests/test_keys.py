@@ -94,7 +94,7 @@ def test_rows_of_no_study_are_closed_to_a_key_of_studies(serve: Any, query: str)
     client = serve(api_keys=KEYS)
     refused = get(client, f"/v1/datasets/types/rows{query}", ONE_STUDY)
     assert (refused.status_code, refused.json()["detail"]) == (
-        403, "this key has access to only some studies, and rows of this dataset belong to none",
+        403, "this key has access to only some studies, but rows of this dataset belong to no study",
     )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def test_the_loopback_is_recognised(host: str, loopback: bool) -> None:
 def test_beyond_the_loopback_it_needs_keys_or_says_that_it_is_open(example_folder: Path) -> None:
     refused = run("--snapshots", str(example_folder), "--host", "0.0.0.0", "--port", "0")
     assert refused.returncode == 1
-    why = "0.0.0.0 is reached from other machines and no key is set"
+    why = "0.0.0.0 can be reached from other machines, but no key is set"
     assert refused.stderr == f"error: {why}; set SOJOURN_API_KEYS, or give --without-keys\n"
 
 

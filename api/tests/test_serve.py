@@ -143,4 +143,4 @@ def test_the_folder_of_the_other_commands_is_taken(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert str(tmp_path / "snapshots") in done.stderr
     done = run("--port", "0", "--var", str(tmp_path), "--snapshots", str(tmp_path))
-    assert (done.returncode, "give one of them" in done.stderr) == (2, True)
+    assert (done.returncode, "give only one" in done.stderr) == (2, True)

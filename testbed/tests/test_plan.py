@@ -56,7 +56,7 @@ def test_a_plan_of_a_few_lines_has_sensible_defaults(tmp_path: Path) -> None:
         (("[1]", "[1]\n  rival: [skype]"), "axes.rival.0"),
         (("study: cake", "study: cake\nlinks: {downlink_mbps: 16, uplink_mbps: 1}"), "expected either axes.rate_mbps"),
         (("  rate_mbps: [1]", ""), "expected either axes.rate_mbps, or links"),
-        (("study: cake", "study: cake\nworkloads: {mine: {flow_length: long}}"), "described and in no cell"),
+        (("study: cake", "study: cake\nworkloads: {mine: {flow_length: long}}"), "described but in no cell"),
         (("study: cake", "study: cake\nworkloads: {mine: {flow_length: endless}}"), "workloads.mine.flow_length"),
         (("study: cake", "study: cake\ntiming: {second_end_s: 3}"), "second_end_s <= end_s"),
         (("study: cake", "study: cake\nrate_steps: [{at_s: 4.5, rate_mbps: 1}]"), "expected whole seconds"),

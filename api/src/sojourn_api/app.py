@@ -30,8 +30,8 @@ DESCRIPTION = """\
 Study aggregates of queuing delay, flow-rate fairness, harm and quality of experience.
 
 * Names carry units (`_ms`, `_us`, `_bytes`, `_bps`, `_ratio`); `/v1/datasets` describes every column.
-* Every result is of one immutable build, named in `build_id` and `X-Sojourn-Build`; aggregates carry their
-`n`. * Errors are RFC 9457 problem details. A query parameter that is not known is refused.
+* Every result is of one immutable build, named in `build_id` and `X-Sojourn-Build`; aggregates carry their `n`.
+* Errors are RFC 9457 problem details. An unknown query parameter is refused.
 """
 
 

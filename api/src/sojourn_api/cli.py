@@ -119,7 +119,7 @@ def serve(
 ) -> None:
     """Serve the published build; see the help text."""
     if var is not None and snapshots is not None:
-        raise typer.BadParameter("both name the builds; give one of them", param_hint="--var or --snapshots")
+        raise typer.BadParameter("both name the builds; give only one", param_hint="--var or --snapshots")
     if (tls_certificate is None) != (tls_key is None):
         raise typer.BadParameter("give both", param_hint="--tls-certificate or --tls-key")
     # Imported here, because every `sojourn` command loads this module and importing the web stack takes a second.
@@ -136,7 +136,8 @@ def serve(
     open_beyond = not is_loopback(host) and not settings.api_keys
     if open_beyond and not without_keys:
         raise _fail(
-            f"{host} is reached from other machines and no key is set; set SOJOURN_API_KEYS, or give --without-keys"
+            f"{host} can be reached from other machines, but no key is set; set SOJOURN_API_KEYS, or give "
+            "--without-keys"
         )
     # Before the build is opened, because the log says if another one has to be served.
     log_to_stderr()
@@ -168,7 +169,9 @@ def serve(
         timeout_worker_healthcheck=seconds,
     )
     if open_beyond:
-        typer.echo(f"warning: --without-keys: everyone who reaches {host} reads every dataset without a key", err=True)
+        typer.echo(
+            f"warning: --without-keys: anyone who can reach {host} can read every dataset without a key", err=True
+        )
     scheme = "http" if tls_certificate is None else "https"
     shown_host = f"[{host}]" if ":" in host else host
     typer.echo(f"Serving build {build_id} on {scheme}://{shown_host}:{bound_port} (documentation: /docs)")

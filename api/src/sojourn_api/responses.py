@@ -118,7 +118,7 @@ class ResultColumn(BaseModel):
     """A column of a result."""
 
     name: str
-    type: str = Field(description="DuckDB's name of the type", examples=["DOUBLE"])
+    type: str = Field(description="DuckDB's name for the type", examples=["DOUBLE"])
     unit: str | None
 
 
@@ -143,7 +143,7 @@ def documented_formats(description: str) -> dict[int | str, dict[str, Any]]:
     headers = {
         "ETag": {"description": "For If-None-Match: 304 while the result is the same", **text},
         "Link": {"description": 'The next page, rel="next"', **text},
-        "X-Sojourn-Build": {"description": "The build that was answered from", **text},
+        "X-Sojourn-Build": {"description": "The build from which the answer comes", **text},
         "X-Sojourn-Next-Cursor": {"description": "Cursor of the next page, when there is one", **text},
     }
     return {

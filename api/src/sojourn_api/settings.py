@@ -46,68 +46,71 @@ class Settings(BaseSettings):
 
     var: Path = Field(default=Path("var"), description="Folder of all generated files.")
     snapshots: Path | None = Field(
-        default=None, description="Folder of the published builds; SOJOURN_VAR/snapshots unless set."
+        default=None, description="Folder of the published builds; default: SOJOURN_VAR/snapshots."
     )
-    api_max_rows: int = Field(default=100_000, ge=1, description="Most rows of one response.")
+    api_max_rows: int = Field(default=100_000, ge=1, description="Maximum number of rows in one response.")
     api_query_seconds: float = Field(default=30.0, gt=0, description="Seconds after which a query is stopped.")
     api_memory: str | None = Field(
         default=None,
         pattern=r"^[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B$",
-        description="Memory that DuckDB may take for the snapshot and all its queries; unless set, 2GB, or half of the "
-        "machine's or the control group's where that is less, shared among workers.",
+        description="Memory limit of DuckDB for the snapshot and all its queries; default: 2GB, or half of "
+        "the memory of the machine or control group if that is less, shared among workers.",
     )
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
-        description="Comma-separated API keys, each with its limits behind it. Without any, the service is open.",
+        description="Comma-separated API keys, each followed by its limits. Without keys, the service is open.",
     )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Comma-separated names under which clients reach the service, beside addresses, localhost and "
-        "this machine's own name.",
+        description="Comma-separated names by which clients reach the service, besides IP addresses, "
+        "localhost and this machine's name.",
     )
     api_client_requests: int = Field(
-        default=64, ge=1, description="Requests of one client address that are answered at one time; others get 429."
+        default=64, ge=1, description="Requests answered at a time per client address; others get 429."
     )
     api_connections: int = Field(
-        default=4096, ge=1, description="Connections that each worker holds; others get 503 and are closed."
+        default=4096, ge=1, description="Connections per worker; others get 503 and are closed."
     )
     api_request_seconds: float = Field(
-        default=10.0, gt=0, description="Seconds in which a request has to be whole; then its connection is closed."
+        default=10.0,
+        gt=0,
+        description="Seconds within which a request must be complete; otherwise, its connection is closed.",
     )
     api_stalled_seconds: float = Field(
         default=30.0,
         gt=0,
-        description="Seconds in which a client has to take a piece of its answer; then its connection is closed.",
+        description="Seconds within which a client must take a piece of its answer; otherwise, its connection "
+        "is closed.",
     )
     api_threads: int = Field(
         default=1,
         ge=1,
         description="Threads of one query. With 1, concurrent requests share the cores among themselves.",
     )
-    api_concurrent_queries: int = Field(
-        default=8, ge=1, description="Queries that run at one time; others wait their turn."
-    )
+    api_concurrent_queries: int = Field(default=8, ge=1, description="Queries that run at a time; others wait.")
     api_cells_rows: int = Field(
         default=500_000,
         ge=0,
-        description="Rows from which on the histograms of a dataset are held in memory; fewer are read each time.",
+        description="Minimum number of rows of a dataset whose histograms are held in memory; smaller ones "
+        "are read for each request.",
     )
     api_cells_bytes: int = Field(
         default=256 * 1024**2,
         ge=0,
-        description="Memory, beside SOJOURN_API_MEMORY, that histograms may be held in; others are read each time.",
+        description="Memory for these histograms, in addition to SOJOURN_API_MEMORY; those that do not fit "
+        "are read for each request.",
     )
     api_answer_bytes: int | None = Field(
         default=None,
         ge=1,
-        description="Memory, beside SOJOURN_API_MEMORY, that answers may take in each worker until they are sent; "
-        "unless set, 1 GB, or a quarter of the machine's or the control group's where that is less, shared "
-        "among workers.",
+        description="Memory in each worker for answers until they are sent, in addition to "
+        "SOJOURN_API_MEMORY; default: 1 GB, or a quarter of the memory of the machine or control group if that is "
+        "less, shared among workers.",
     )
     api_kept_bytes: int = Field(
         default=64 * 1024**2,
         ge=0,
-        description="Memory that whole responses may be kept in, in each worker; 0 computes every response.",
+        description="Memory in each worker for cached responses; 0 disables the cache.",
     )
 
     @field_validator("api_keys", "api_hosts", mode="before")

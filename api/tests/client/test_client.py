@@ -175,7 +175,7 @@ def test_a_refusal_is_quoted_with_its_status(url: str) -> None:
 
 
 def test_an_address_that_cannot_be_is_named() -> None:
-    with pytest.raises(ApiError, match="starts with http:// or https://"):
+    with pytest.raises(ApiError, match="is not a URL; expected http://"):
         Client("127.0.0.1:8000")
     with pytest.raises(ApiError, match=r"unreachable at http://127\.0\.0\.1:9: no connection \(is `sojourn serve`"):
         Client("http://127.0.0.1:9").rows("run")

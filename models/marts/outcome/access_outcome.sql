@@ -75,7 +75,7 @@ final as (
         ranked.lines,
         ranked.rtt_samples,
         {{ scores_of_round_trips() }},
-        'passive round trips tell no jitter, loss or download rate, which AIM adds up' as aim_null_reason,
+        'AIM also needs jitter, loss and download rate, which passive round trips do not have' as aim_null_reason,
         case when ranked.added_delay_lower_ms is not null then cast(0.95 as double) end as level_ratio,
         case when ranked.added_delay_lower_ms is null then 'too few lines for an interval of this percentile' end as interval_null_reason,
         {{ ranks_of_groups() }}

@@ -259,7 +259,7 @@ final as (
         cast(ranked.replicates as bigint) as replicates,
         ranked.connections,
         {{ scores_of_round_trips() }},
-        'connections tell no jitter, loss or download rate, which AIM adds up' as aim_null_reason,
+        'AIM also needs jitter, loss and download rate, which connections do not have' as aim_null_reason,
         {{ median_interval_columns(
             'ranked.added_delay_lower_ms', 'ranked.replicates', unit="case ranked.group_kind when 'network' then 'month' else 'day' end"
         ) }},

@@ -50,7 +50,10 @@ def run(
         Literal["gzip", "xz", "none"], typer.Option(help="Compression of captures and logs.")
     ] = "gzip",
     guests: Annotated[
-        int, typer.Option(min=1, max=64, help="Guests side by side (qemu): one core and 2.5 GiB of memory each.")
+        int,
+        typer.Option(
+            min=1, max=64, help="Number of guests in parallel (qemu); each needs one core and 2.5 GiB of memory."
+        ),
     ] = 1,
 ) -> None:
     """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.

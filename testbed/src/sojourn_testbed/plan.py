@@ -288,7 +288,7 @@ def _check_names(kind: str, named: list[str], described: dict[str, Any], built_i
             raise ValueError(f"{kind} {name!r} is not one of {', '.join(sorted(names))}; describe it under {kind}s")
     unused = sorted(described.keys() - set(named))
     if unused:
-        raise ValueError(f"{kind} {unused[0]!r} is described and in no cell; name it in axes.{kind}")
+        raise ValueError(f"{kind} {unused[0]!r} is described but in no cell; name it in axes.{kind}")
 
 
 def load_plan(path: Path) -> Plan:

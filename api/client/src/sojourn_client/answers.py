@@ -71,7 +71,7 @@ class Answers(Generic[Frame]):
         dataset : str
             Its name, as `Client.datasets` lists it.
         select : names, optional
-            Columns; all without it.
+            Columns; default: all.
         order : names, optional
             Columns to order by, `-` before a descending one. The key is added, so that the order is total.
         group : names, optional
@@ -81,9 +81,9 @@ class Answers(Generic[Frame]):
         sample : float, optional
             Share of the rows, above 0 and below 1: the same rows each time.
         seed : int, optional
-            Chooses another sample; 0 without it.
+            Selects a different sample; default: 0.
         limit : int, optional
-            Most rows to return, at least 1: the first ones in the order. All rows without it.
+            Maximum number of rows to return, at least 1: the first ones in the order. Default: all.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
@@ -123,7 +123,7 @@ class Answers(Generic[Frame]):
         group : names, optional
             Columns to group by.
         statistic : optional
-            ``quantiles`` without it.
+            Default: ``quantiles``.
         quantiles : numbers, optional
             From 0 to 1.
         thresholds_ms : numbers, optional
@@ -168,7 +168,7 @@ class Answers(Generic[Frame]):
         group : names, optional
             Columns to group by.
         percentiles : numbers, optional
-            Whole numbers from 1 to 99; 50, 75, 90, 95 and 99 without it. Scores of runs: of 50, 95 and 99.
+            Whole numbers from 1 to 99; default: 50, 75, 90, 95 and 99. Scores of runs: 50, 95 and 99.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters
@@ -203,17 +203,17 @@ class Answers(Generic[Frame]):
         baseline : optional
             Value of the factor that others are compared with; needed, except with ``groups`` and ``modes``.
         analysis : optional
-            ``shift`` without it.
+            Default: ``shift``.
         correction : optional
-            Of p-values; ``holm`` without it.
+            Of p-values; default: ``holm``.
         level : float, optional
-            Confidence of the intervals: 0.9, 0.95 or 0.99; 0.95 without it.
+            Confidence of the intervals: 0.9, 0.95 or 0.99; default: 0.95.
         threshold_ms : float, optional
             For metrics that are shares.
         margin : float, optional
             Smallest difference that matters, in the unit of the metric.
         effect : optional
-            ``difference`` without it, or ``ratio``.
+            ``difference``, the default, or ``ratio``.
         excluded : optional
             Whether runs that are excluded with a reason are left out.
         **filters

@@ -44,7 +44,7 @@ class Connection:
     def __init__(self, url: str | None, key: str | None, timeout_s: float, patience_s: float) -> None:
         self.url = (url or os.environ.get("SOJOURN_API_URL") or DEFAULT_URL).rstrip("/")
         if urlsplit(self.url).scheme not in ("http", "https"):
-            raise ApiError(f"{self.url} is not the address of an API; it starts with http:// or https://")
+            raise ApiError(f"{self.url} is not a URL; expected http://… or https://…")
         secret = key or os.environ.get("SOJOURN_API_KEY")
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         self._patience_s = patience_s

@@ -71,7 +71,7 @@ def licences_page(publication: Publication) -> str:
     lines = [
         f"# Licences of {publication.title}",
         "",
-        "The licence of each study is what its description states. Where it states none, ask its authors.",
+        "The licence of each study is the one in its description. If there is none, ask its authors.",
         "",
         "| study | title | licence | cite as | synthetic |",
         "| --- | --- | --- | --- | --- |",

@@ -40,7 +40,7 @@ DOCUMENTS = {
     "LICENCES.md": ("text/markdown", "The licence of each study"),
     "figures.json": ("application/json", "The figures of the index page with their permalinks"),
     "index.html": ("text/html", "Index page with figures"),
-    "publication.json": ("application/json", "What was chosen of the build"),
+    "publication.json": ("application/json", "What was selected from the build"),
     "SHA256SUMS": ("text/plain", "SHA-256 of every other file"),
 }
 BUILD_DOCUMENT = ("application/json", "What the build was made from")

@@ -56,7 +56,7 @@ def write_views(folder: Path, publication: Publication) -> None:
     where = publication.url or "https://host/folder"
     head = [
         f"-- Views over the datasets of build {publication.build_id}, for DuckDB 1.2 or later.",
-        f"-- Elsewhere than in this folder: set variable {VARIABLE} = '{where}'; before you read this file.",
+        f"-- Outside this folder: set variable {VARIABLE} = '{where}'; before you read this file.",
     ]
     body = [f"{statement};" for statement in view_statements(publication, ".")]
     (folder / VIEWS).write_text("\n".join([*head, *body]) + "\n", encoding="utf-8")

@@ -151,5 +151,5 @@ def below(folder: Path, path: str) -> Path:
     """
     target = (folder / path).resolve()
     if not target.is_relative_to(folder.resolve()):
-        raise ValueError(f"{path!r} leads out of the folder")
+        raise ValueError(f"{path!r} is outside the folder")
     return target

@@ -75,7 +75,7 @@ def aggregated_relation(request: RowsRequest) -> Relation:
         ]
     names = [column.name for column in columns]
     if len(set(names)) != len(names):
-        raise ProblemError("invalid-parameter", "Two columns of the result would have one name.", columns=names)
+        raise ProblemError("invalid-parameter", "Two columns of the result would have the same name.", columns=names)
     group_by = f"group by {', '.join(column.sql for column in group)}" if group else ""
     types = {column.name: column.type for column in columns}
     return Relation(

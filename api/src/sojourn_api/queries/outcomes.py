@@ -33,9 +33,10 @@ NETWORK = "asn"
 
 #: Why a group has no points of AIM, by what the histograms are of.
 _NO_AIM: Final = {
-    "runs": "the delay of packets alone has no points: run_aim and configuration_aim have jitter, loss and rate too",
-    "connections": "connections tell no jitter, loss or download rate, which AIM adds up",
-    "captures": "the delay of packets alone has no points: AIM adds up jitter, loss and download rate too",
+    "runs": "the delay of packets alone does not give points: run_aim and configuration_aim also have jitter, "
+    "loss and rate",
+    "connections": "AIM also needs jitter, loss and download rate, which connections do not have",
+    "captures": "AIM also needs jitter, loss and download rate, which the delay of packets does not give",
 }
 _AIM_OF: Final = {"queuing_delay": "runs", "capture_queuing_delay": "captures"}
 

@@ -37,28 +37,31 @@ class ComparisonParameters(DataParameters):
 
     # Which of them a metric has depends on its dataset.
     factor: Annotated[Text, OneOf((*FACTORS, *SHARE_FACTORS), checked=False)] = Field(
-        default=None, description="What configurations are compared by; needed."
+        default=None, description="Column by which configurations are compared; required."
     )
-    baseline: Text = Field(default=None, description="The value of the factor that others are compared with; needed.")
+    baseline: Text = Field(
+        default=None, description="Value of the factor with which the others are compared; required."
+    )
     analysis: Annotated[Text, OneOf((SHIFT, *ANALYSES))] = Field(
-        default=None, description=f"What is made of the runs; `{SHIFT}` without it. Shares have no other."
+        default=None, description=f"Analysis of the runs; default: `{SHIFT}`, the only one for shares."
     )
     correction: Annotated[Text, OneOf(tuple(CORRECTIONS))] = Field(
-        default=None, description=f"Correction of p-values for many tests; `{DEFAULT_CORRECTION}` without it."
+        default=None, description=f"Correction of p-values for multiple tests; default: `{DEFAULT_CORRECTION}`."
     )
     level: Annotated[Text, OneOf(LEVELS)] = Field(
-        default=None, description=f"Confidence of the intervals; {DEFAULT_LEVEL} without it."
+        default=None, description=f"Confidence level of the intervals; default: {DEFAULT_LEVEL}."
     )
     effect: Annotated[Text, OneOf(EFFECTS)] = Field(
         default=None,
-        description="What the effect is: `difference`, without it, or `ratio`, the treatment over the baseline, with "
-        "an interval on the scale of logarithms.",
+        description="Kind of effect: `difference`, the default, or `ratio`, the treatment divided by the "
+        "baseline, with an interval on the logarithmic scale.",
     )
     margin: Text = Field(
-        default=None, description="Smallest difference that matters, in the metric's unit: adds a test of equivalence."
+        default=None, description="Smallest difference that matters, in the metric's unit; adds an equivalence test."
     )
     threshold_ms: Text = Field(
-        default=None, description="Queuing delay in ms that shares are of, needed with a share metric."
+        default=None,
+        description="Threshold in ms above which a queuing delay counts in a share; required for share metrics.",
     )
 
 

@@ -44,11 +44,11 @@ class DistributionParameters(DataParameters):
         default=None, description=f"Statistic of each distribution; default: `{DEFAULT_STATISTIC}`."
     )
     quantiles: Text = Field(
-        default=None, description=f"Decimals from 0 to 1; {', '.join(map(str, DEFAULT_QUANTILES))} without it."
+        default=None, description=f"Decimals from 0 to 1; default: {', '.join(map(str, DEFAULT_QUANTILES))}."
     )
-    thresholds_ms: Text = Field(default=None, description="Thresholds in ms, needed with `statistic=thresholds`.")
+    thresholds_ms: Text = Field(default=None, description="Thresholds in ms; required with `statistic=thresholds`.")
     bins_per_octave: Annotated[Text, OneOf(BINS_PER_OCTAVE)] = Field(
-        default=None, description="Bins per doubling of the delay, for `cdf` and `pdf`; 64 without it."
+        default=None, description="Bins per doubling of the delay, for `cdf` and `pdf`; default: 64."
     )
     over: Annotated[Text, OneOf(REPLICATION_UNITS)] = Field(
         default=None,

@@ -36,8 +36,8 @@ class OutcomeParameters(DataParameters):
     )
     percentiles: Text = Field(
         default=None,
-        description=f"Whole numbers from 1 to 99, comma-separated; {', '.join(DEFAULT_PERCENTILES)} without it. Scores "
-        "of runs: 50, 95, 99.",
+        description=f"Whole numbers from 1 to 99, comma-separated; default: {', '.join(DEFAULT_PERCENTILES)}. "
+        "Scores of runs: 50, 95, 99.",
     )
 
 

@@ -32,31 +32,31 @@ _OF_PAGES = ("limit", "cursor", "format", "escape")
 class RowsParameters(DataParameters):
     """Parameters of ``/v1/datasets/{name}/rows``."""
 
-    select: Text = Field(default=None, description="Columns to return, comma-separated; all without it.")
+    select: Text = Field(default=None, description="Columns to return, comma-separated; default: all.")
     order: Text = Field(
         default=None,
-        description="Columns to order by, comma-separated; `-` before a name is descending, nulls come last. "
-        "The key is added at the end, so that the order is total.",
+        description="Columns to order by, comma-separated; `-` before a name sorts in descending order, and "
+        "nulls come last. The key is added at the end, so the order is total.",
     )
     limit: Annotated[Text, WithJsonSchema({"type": "integer", "minimum": 1})] = Field(
         default=None,
-        description=f"Rows of a page, {DEFAULT_PAGE_ROWS} without it; the maximum is SOJOURN_API_MAX_ROWS.",
+        description=f"Rows per page; default: {DEFAULT_PAGE_ROWS}, maximum: SOJOURN_API_MAX_ROWS.",
     )
     cursor: Text = Field(
         default=None,
-        description="`next_cursor` of the page before; all other parameters but limit, format and escape as there.",
+        description="`next_cursor` of the previous page. Keep all other parameters except limit, format and escape.",
     )
     sample: Text = Field(
         default=None,
-        description="Share of the rows to return, above 0 and below 1. Which they are depends on the key of each row "
-        "and on `seed` alone: the same in every request and format, and part of those of a larger share.",
+        description="Share of the rows to return, above 0 and below 1. The selection depends only on the key "
+        "of each row and on `seed`: it is the same in every request and format, and part of that for a larger share.",
     )
-    seed: Text = Field(default=None, description="Whole number that chooses another sample; 0 without it.")
+    seed: Text = Field(default=None, description="Whole number that selects a different sample; default: 0.")
     group: Text = Field(default=None, description="Columns to group by, comma-separated.")
     aggregate: Text = Field(
         default=None,
-        description=f"Comma-separated `function:column` with a function of {', '.join(AGGREGATES)}; or `count`, the "
-        "rows of the group, which every row has as `n` anyway.",
+        description=f"Comma-separated `function:column` with a function of {', '.join(AGGREGATES)}; or "
+        "`count`, the number of rows in the group, which every row also has as `n`.",
     )
 
 

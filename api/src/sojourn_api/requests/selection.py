@@ -37,12 +37,12 @@ class DataParameters(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     format: Annotated[Text, OneOf(tuple(MEDIA_TYPES))] = Field(
-        default=None, description="Format of the response; without it, Accept decides."
+        default=None, description="Format of the response; default: as in the Accept header."
     )
     escape: Annotated[Text, OneOf((FORMULAS,))] = Field(
         default=None,
         description="`formulas` puts an apostrophe before each text that a spreadsheet would compute, such as one that "
-        "begins with `=`. Without it texts are as they were measured.",
+        "begins with `=`. By default, texts are returned unchanged.",
     )
     excluded: Annotated[Text, OneOf((LEAVE_OUT, INCLUDE))] = Field(
         default=None,
@@ -52,8 +52,8 @@ class DataParameters(BaseModel):
 
     unknown_values: Annotated[Text, OneOf((REFUSE, ALLOW))] = Field(
         default=None,
-        description="What to do with a filter value that no row has: `refuse` it, which is the default, or `allow` it. "
-        f"Columns of more than {MOST_VALUES} values are not checked.",
+        description="What to do with a filter value that no row has: `refuse` it, the default, or `allow` it. "
+        f"Columns with more than {MOST_VALUES} values are not checked.",
     )
 
     @classmethod
@@ -87,7 +87,7 @@ def permit_columns(key: Key, columns: Mapping[str, Column]) -> None:
     """
     if key.studies is not None and STUDY not in columns:
         raise ProblemError(
-            "forbidden", "this key has access to only some studies, and rows of this dataset belong to none"
+            "forbidden", "this key has access to only some studies, but rows of this dataset belong to no study"
         )
 
 

@@ -53,8 +53,7 @@ def known_baseline(factor: str, baseline: Any, values: Collection[Any]) -> Any:
     if meant is None:
         raise invalid_parameter(
             "baseline",
-            f"nothing that is selected has {factor} = {quoted(str(baseline))}; "
-            f"values: {', '.join(map(str, values)) or 'none'}",
+            f"no selected row has {factor} = {quoted(str(baseline))}; values: {', '.join(map(str, values)) or 'none'}",
             known=values,
         )
     return meant

@@ -103,7 +103,7 @@ def _factor_name(comparison_of: ComparisonRequest | ShareRequest) -> str | None:
     summary="Comparisons of configurations",
     response_model=ResultDocument,
     responses={
-        **documented_formats("One row a comparison of two configurations; never cut short"),
+        **documented_formats("One row per comparison of two configurations; never truncated"),
         **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
@@ -115,12 +115,12 @@ def comparison(
 
     Two configurations are compared when they are equal in everything but the factor. The unit of replication
     is the run, or the pair of runs that match by repetition; with one run each there is no interval and no
-    p-value, and the row says so. Shares of connections in the wild are compared between clusters: autonomous systems
-    or hosts.
+    p-value, and the row has the reason. Shares of connections in the wild are compared between clusters: autonomous
+    systems or hosts.
 
     `analysis` asks for more than the shift: `quantiles` for the difference of each decile, `distributions` for
     Kolmogorov-Smirnov and Brunner-Munzel, `groups` for Kruskal-Wallis over all values of the factor with Dunn for
-    every two, `modes` for the dip test and a mixture of two components of each configuration.
+    each pair, `modes` for the dip test and a mixture of two components of each configuration.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store

@@ -94,7 +94,7 @@ def studies(request: Request) -> Response:
     dependencies=[Depends(require_whole_key)],
 )
 def builds(request: Request) -> Response:
-    """Return what is being served, from which inputs, and since when."""
+    """Return the build being served, its inputs, and when it was published."""
     store: SnapshotStore = request.app.state.store
     with store.acquire() as served:
         body = {**served.snapshot.build, "published_at": served.published_at, "kept": store.kept_builds()}
@@ -103,7 +103,7 @@ def builds(request: Request) -> Response:
 
 @router.get("/datasets", summary="Datasets", response_model=Datasets, responses=_PROBLEMS)
 def datasets(request: Request) -> Response:
-    """Return every dataset that the key reads: grain, key, rows; type, unit and description of each column."""
+    """Return every dataset that the key may read: grain, key, rows; type, unit and description of each column."""
     store: SnapshotStore = request.app.state.store
     with store.acquire() as served:
         snapshot, key = served.snapshot, reading_key(request)

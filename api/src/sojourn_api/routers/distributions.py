@@ -84,7 +84,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     summary="Distribution of a metric",
     response_model=ResultDocument,
     responses={
-        **documented_formats("The statistic of each group, one row a point; never cut short"),
+        **documented_formats("The statistic of each group, one row per point; never truncated"),
         **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
@@ -94,7 +94,7 @@ def distribution(
 ) -> Response:
     """Return quantiles, CDF, PDF of the logarithm or threshold shares, with `n`: packets, connections or hosts.
 
-    Histogram counts are added up over the group, so every packet, connection or host weighs the same. Bins are at
+    Histogram counts are added up over the group, so every packet, connection or host has the same weight. Bins are at
     most 1/64 of their lower edge wide: each quantile is within 1 %, and the edges of its bin are given. With `over` a
     value is the median over the runs, days or months of the group, or that of its hosts, with its 95 % interval.
     """

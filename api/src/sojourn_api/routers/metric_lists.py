@@ -28,10 +28,14 @@ class ListedMetric(BaseModel):
     name: str
     description: str
     unit: str | None
-    datasets: tuple[str, ...] = Field(description="Those that the build has and the key reads; without one, no answer")
+    datasets: tuple[str, ...] = Field(
+        description="Those that are in the build and readable with the key; without one, the metric is not served"
+    )
     always: tuple[str, ...] = Field(description="Columns that are part of every group: rows are not pooled over them")
-    replication_units: tuple[str, ...] = Field(default=(), description="What intervals are over, the finest first")
-    factors: tuple[str, ...] = Field(default=(), description="What can be compared by; of comparisons alone")
+    replication_units: tuple[str, ...] = Field(
+        default=(), description="Units over which intervals are computed, the finest first"
+    )
+    factors: tuple[str, ...] = Field(default=(), description="Factors of comparisons; empty for other metrics")
 
 
 class MetricList(BaseModel):

@@ -57,8 +57,8 @@ _ANSWER = {
             "queuing_delay_lower_ms": 19.8,
             "queuing_delay_upper_ms": 22.4,
             "bufferbloat_grade": "A",
-            "aim_null_reason": "the delay of packets alone has no points: run_aim and configuration_aim have jitter, "
-            "loss and rate too",
+            "aim_null_reason": "the delay of packets alone does not give points: run_aim and "
+            "configuration_aim also have jitter, loss and rate",
             "level_ratio": 0.95,
             "interval_null_reason": None,
             "group_rank": 2,
@@ -77,7 +77,7 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
     summary="Quality of outcome of groups",
     response_model=ResultDocument,
     responses={
-        **documented_formats("One row a group and percentile; never cut short"),
+        **documented_formats("One row per group and percentile; never truncated"),
         **documented(*PROBLEMS_OF_METRICS),
     },
     openapi_extra=WITH_FILTERS,
@@ -85,8 +85,9 @@ SHOWN = Shown(_REQUESTS, _ANSWER)
 def outcome(request: Request, metric: OutcomeMetric, parameters: Annotated[OutcomeParameters, Query()]) -> Response:
     """Return scores of a percentile of delay or RTT of each group, with interval, `replicates` and ranks.
 
-    The percentile is that of each run, day or month; the score is of the median over them, so that repetitions and
-    not packets or connections make the interval. `is_rank_changed` compares with the rank at the 95th percentile.
+    The percentile is taken for each run, day or month, and the score is that of the median over them, so the interval
+    is over repetitions, not over packets or connections. `is_rank_changed` compares with the rank at the 95th
+    percentile.
     """
     settings: Settings = request.app.state.settings
     store: SnapshotStore = request.app.state.store

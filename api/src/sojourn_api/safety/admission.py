@@ -77,7 +77,10 @@ class AdmissionMiddleware:
             return
         client = scope["client"][0] if scope.get("client") else ""
         if self._running[client] >= self._most:
-            detail = f"{self._most} requests of this address are being answered; send the next when one has ended"
+            detail = (
+                f"{self._most} requests of this address are being answered; send the next one when one "
+                "of them has ended"
+            )
             error = ProblemError("too-many-requests", detail, headers={"Retry-After": "1"})
             await problem_response(Request(scope), error)(scope, receive, send)
             return
@@ -104,6 +107,8 @@ class AdmissionMiddleware:
             return ProblemError("body-not-allowed", "a request has no body; give parameters in the query string")
         name = _name_of(values.get(b"host", b"").decode("latin-1"))
         if not _is_address(name) and name not in self._names:
-            detail = "the Host header names another host; the operator adds names by --allow-host or SOJOURN_API_HOSTS"
+            detail = (
+                "the Host header names another host; the operator can add names with --allow-host or SOJOURN_API_HOSTS"
+            )
             return ProblemError("unknown-host", detail)
         return None

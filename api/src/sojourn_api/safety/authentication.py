@@ -81,5 +81,5 @@ async def require_whole_key(request: Request) -> None:
     """Refuse a key that does not read everything: for what is of no dataset. Comes after `require_key`."""
     if not reading_key(request).reads_everything:
         raise ProblemError(
-            "forbidden", "this key has access to only some studies or datasets, and this address describes all of them"
+            "forbidden", "this key has access to only some studies or datasets, but this address describes all of them"
         )

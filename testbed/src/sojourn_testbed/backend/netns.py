@@ -63,7 +63,7 @@ class NetnsBackend:
         wanted = TOOLS if plan.has_text_log else {tool: TOOLS[tool] for tool in TOOLS.keys() - {"bpftrace"}}
         missing = sorted({package for tool, package in wanted.items() if shutil.which(tool) is None})
         if missing:
-            raise BackendError(f"tools are missing; expected: apt-get install {' '.join(missing)}")
+            raise BackendError(f"tools are missing; install them: apt-get install {' '.join(missing)}")
         if not self._guest.is_file():
             raise BackendError(f"{self._guest} is missing; build it first: make testbed-image")
         check_recorder(plan, self._guest.parent)
@@ -128,7 +128,7 @@ class NetnsBackend:
                             probe.kill()
                             said = b"" if probe.stderr is None else probe.stderr.read()
                             why = said.decode(errors="replace").strip()
-                            why = why or f"nothing came of it for {PROBE_READY_SECONDS:g} s; is the machine busy?"
+                            why = why or f"no output for {PROBE_READY_SECONDS:g} s; is the machine busy?"
                             raise BackendError(f"the probe did not attach: {why}")
                         time.sleep(0.1)
                     yield
