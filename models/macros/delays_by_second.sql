@@ -1,5 +1,7 @@
-{# Two expressions, `ranked` and `counted`: packets, bytes, drops and waits of each second of a run's queue log, by what is given (a role,
-   a queue). The relation has a row a packet, with its second; a packet that was dropped has no wait. #}
+{#
+    CTEs `ranked` and `counted`: packets, bytes, drops and waits in each second of a run's queue log, by a given column (role or queue).
+    The relation has one row per packet with its second; a dropped packet has no wait.
+#}
 {% macro delays_by_second(packets, by) -%}
 ranked as (
     select

@@ -1,6 +1,6 @@
 {#-
-    What one part of a demand rule asks of a solo run, as text: `any`, the judged run's own value (`same`), or the value that the rule names.
-    `none` asks for a null, where the judged value is null. A rule that selects no run asks for `any`.
+    Condition that one part of a demand rule sets for a solo run, as text: `any`, the judged run's own value (`same`), or the value that
+    the rule names. `none` requires a null, where the judged value is null. A rule that selects no run gives `any`.
 -#}
 {% macro demand_rule_selection(rule, judged_value, selects='demand_rules.selects') -%}
     case
@@ -10,14 +10,14 @@
     end
 {%- endmacro %}
 
-{#- A solo run's own value, null or not, against what is asked for as text. -#}
+{#- Whether a solo run's value, null or not, meets the condition given as text. -#}
 {% macro demand_selection_matches(selection, solo_value) -%}
     ({{ selection }} = 'any' or {{ selection }} = coalesce({{ plain_text(solo_value) }}, 'none'))
 {%- endmacro %}
 
 {#-
-    A solo run's own number, null or not, against what is asked for as text. A relative tolerance lets a queue size match that
-    was rounded to whole bytes.
+    Whether a solo run's number, null or not, meets the condition given as text. A relative tolerance lets a queue size match that was
+    rounded to whole bytes.
 -#}
 {% macro demand_selection_matches_number(selection, solo_value, relative_tolerance=0) -%}
     (
@@ -28,7 +28,7 @@
     )
 {%- endmacro %}
 
-{#- Columns of what a demand rule asks of a solo run, as text. -#}
+{#- Columns with the conditions that a demand rule sets for a solo run, as text. -#}
 {% macro demand_selections() -%}
     {{
         return([

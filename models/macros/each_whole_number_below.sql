@@ -1,4 +1,4 @@
-{#- Rows of whole numbers from 0 up to, not including, a bound; no row for a bound of 0 or less. For use in a select list. -#}
+{#- One row for each whole number from 0 to below a bound; no row if the bound is 0 or less. For use in a select list. -#}
 
 {% macro each_whole_number_below(bound) -%}
     {{ adapter.dispatch('each_whole_number_below', 'sojourn')(bound) }}

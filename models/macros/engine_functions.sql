@@ -1,4 +1,4 @@
-{#- Functions that engines spell differently, with the same result. -#}
+{#- Functions that differ in name between engines, with the same result. -#}
 
 {#- Date, in UTC, of a time in nanoseconds since 1970. -#}
 {% macro utc_date(time_ns) -%}
@@ -21,7 +21,7 @@
 
 
 {#-
-    63 bits of a hash of columns. The hash differs between engines and between their releases: use it to distinguish values, and never in a
+    63 bits of a hash of columns. The hash differs between engines and between their releases: use it to distinguish values, never in a
     figure.
 -#}
 {% macro key_hash(columns) -%}
@@ -38,8 +38,8 @@
 
 
 {#-
-    Sum of doubles, added from the least up: in whatever order an engine reads its rows, the last bits of the sum are the same. Null
-    where no value is.
+    Sum of doubles, added in ascending order: the last bits of the sum do not depend on the order in which an engine reads its rows. Null
+    if there are no values.
 -#}
 {% macro ordered_sum(value) -%}
     {{ adapter.dispatch('ordered_sum', 'sojourn')(value) }}
@@ -57,7 +57,7 @@
 {%- endmacro %}
 
 
-{#- Mean of doubles, the same in whatever order an engine reads its rows; null where no value is. -#}
+{#- Mean of doubles, independent of the order in which an engine reads its rows; null if there are no values. -#}
 {% macro ordered_mean(value) -%}
     {{ ordered_sum(value) }} / nullif(count({{ value }}), 0)
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- Integer arithmetic with the same result on every engine, without floating point and logarithms. -#}
+{#- Integer arithmetic with the same result on every engine, without floating point or logarithms. -#}
 
 {% macro integer_divide(dividend, divisor) -%}
     {{ adapter.dispatch('integer_divide', 'sojourn')(dividend, divisor) }}

@@ -1,6 +1,6 @@
 {#-
-    Whether a model adds to what it holds already. A compiler without a connection says it (SOJOURN_DBT_ADDS: yes or no) and compiles both. In a
-    run of dbt itself only DuckDB's tables outlive a build, so other engines are not looked at.
+    Whether a model adds to the rows it already has. A compiler without a connection sets SOJOURN_DBT_ADDS (yes or no) and compiles both.
+    In a dbt run, only DuckDB's tables outlive a build, so other engines are not examined.
 -#}
 {% macro is_incremental() %}
     {%- set adds = env_var('SOJOURN_DBT_ADDS', '') -%}

@@ -7,7 +7,7 @@
         64..    (64 + index mod 64) * 2^(index div 64 - 1)    2^(index div 64 - 1)
 -#}
 
-{#- Index of the bin that holds a value; null for null and for negative values. -#}
+{#- Index of the bin that contains a value; null for null and for negative values. -#}
 {% macro log_linear_bin(value_us) -%}
     case
         when {{ value_us }} < 0 then null
@@ -16,7 +16,7 @@
     end
 {%- endmacro %}
 
-{#- How often the width was doubled, for the bin of a value of at least 64: the value's number of binary digits, less 7. -#}
+{#- Number of times that the width of the bin of a value of at least 64 was doubled: the value's number of binary digits, minus 7. -#}
 {% macro octave_of(value_us) -%}
     {{ adapter.dispatch('octave_of', 'sojourn')(value_us) }}
 {%- endmacro %}
@@ -26,7 +26,10 @@
     {{ octave_between(value_us, 0, 56) }}
 {%- endmacro %}
 
-{#- Comparisons become a few machine instructions there, but a search up to the largest value a method too long to be compiled: 134 s and more are rare. -#}
+{#-
+    On Spark, comparisons compile to a few machine instructions, but a search up to the largest value gives a method too long to compile.
+    Values of 134 s and more are rare.
+-#}
 {% macro spark__octave_of(value_us) -%}
     case when {{ value_us }} < {{ 2 ** 27 }} then {{ octave_between(value_us, 0, 20) }} else length(bin({{ value_us }})) - 7 end
 {%- endmacro %}
@@ -62,7 +65,7 @@
     cast({{ bin_lower_us(bin_index) }} + {{ bin_upper_us(bin_index) }} - 1 as double) / 2000
 {%- endmacro %}
 
-{#- How often the width of a bin was doubled. -#}
+{#- Number of times that the width of a bin was doubled. -#}
 {% macro bin_octave(bin_index) -%}
     greatest({{ integer_divide(bin_index, 64) }} - 1, 0)
 {%- endmacro %}

@@ -1,8 +1,8 @@
 {#-
-    Level of an exact interval of a median over replicates, and why there is none.
+    Confidence level of an exact interval of a median over replicates, or the reason why there is none.
 
-    lower: expression of its lower bound. n: expression of the replicates with a value. unit: what a replicate is, in the singular: a literal or
-    an expression. without: reason if no replicate has a value. otherwise: reason if there are enough of them.
+    lower: expression for its lower bound. n: expression for the number of replicates with a value. unit: the unit of replication, in the
+    singular: a literal or an expression. without: reason if no replicate has a value. otherwise: reason if there are enough replicates.
 -#}
 {% macro median_interval_columns(
     lower, n, unit="'run'", without='no run has a score that counts', otherwise='there are more than the table of ranks has'
@@ -18,8 +18,8 @@
 {%- endmacro %}
 
 {#-
-    Rank of the lower bound of an exact interval of a median over runs, joined to the relation `interval_ranks`. Beyond the table, that of the
-    normal approximation: at most one rank wider than exact.
+    Rank of the lower bound of an exact interval of a median over runs, joined to the relation `interval_ranks`. Beyond the table, it is
+    the rank of the normal approximation, which makes the interval at most one rank wider.
 -#}
 {% macro lower_rank_of_runs(runs) -%}
     coalesce(
@@ -28,7 +28,7 @@
         )
 {%- endmacro %}
 
-{#- Values of runs, with the reason why a run does not count. measured: relation with study_id and run_id; `runs` is the mart of runs. -#}
+{#- Values of runs, with the reason why a run does not count. measured: relation with study_id and run_id; `runs` is the mart run. -#}
 {% macro with_exclusion_reason(measured) -%}
     select
         {{ measured }}.*,
@@ -40,7 +40,7 @@
             and {{ measured }}.run_id = runs.run_id
 {%- endmacro %}
 
-{#- Columns that are the same where configurations compare by their queue alone. configurations: the mart of them. -#}
+{#- Columns that must be equal if configurations are compared by queue alone. configurations: the mart configuration. -#}
 {% macro setting_beside_queue(configurations) -%}
     {%- for column in ['study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'application', 'rival_application'] -%}
         {{ configurations }}.{{ column }}{{ '' if loop.last else ', ' }}

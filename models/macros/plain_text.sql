@@ -1,4 +1,4 @@
-{#- A value as text; a whole number without its trailing `.0`, which is how a person writes it. -#}
+{#- A value as text; a whole number has no trailing `.0`. -#}
 {% macro plain_text(value) -%}
     regexp_replace(cast({{ value }} as string), '[.]0+$', '')
 {%- endmacro %}

@@ -1,14 +1,14 @@
-{#- The roles that share a bottleneck, as a list of SQL: of a run, one or two of them. -#}
+{#- Roles that share a bottleneck, as an SQL list; a run has one or two of them. -#}
 {% macro competing_roles() -%}
     ('app', 'tcp', 'rival')
 {%- endmacro %}
 
-{#- The roles of what a run is about: background traffic, and what its manifest does not declare, is `other`. -#}
+{#- Roles that a manifest gives its flows, except background: background and undeclared traffic is `other`. -#}
 {% macro declared_roles() -%}
     ('app', 'tcp', 'rival', 'tcp_control')
 {%- endmacro %}
 
-{#- Rows of each role, and again of all of them as the role `all`. role: SQL of a row's role. columns: what else is kept. -#}
+{#- Rows of each role, and once more of all of them as the role `all`. role: SQL for a row's role. columns: other columns to keep. -#}
 {% macro roles_and_all(rows, columns, role='role') -%}
     {%- for role_of_row in [role, "'all' as role"] %}
     {{ 'union all' if not loop.first }}

@@ -1,5 +1,5 @@
 {#-
-    CTEs that end in `run_jitters`, the jitter of each application of a run, by its role: of several streams, that of the one with most packets.
+    CTEs that end in `run_jitters`: the jitter of each application of a run, by role, from its RTP stream with the most packets.
 
     streams: CTE with the columns of run_rtp.
 -#}

@@ -1,4 +1,4 @@
-{#- The condition of a join of two relations by equal columns, which both name alike. -#}
+{#- Join condition: two relations have equal values in columns of the same names. -#}
 {% macro same_columns(left, right, columns) -%}
     {%- for column in columns -%}
         {{ ' and ' if not loop.first }}{{ left }}.{{ column }} = {{ right }}.{{ column }}

@@ -1,6 +1,6 @@
 {#-
-    Figures of a call over the intervals of a group: the columns that the marts of calls by second, by stream and by call share. Means of
-    values that each interval has one of are weighted by its length.
+    Figures of a call over the intervals of a group, shared by the marts of calls by second, by stream and by call. Means of values that
+    every interval has are weighted by the length of the interval.
 -#}
 {% macro call_figures() -%}
     (max(end_ns) - min(start_ns)) / cast(1e6 as double) as duration_ms,
@@ -31,7 +31,7 @@
         {{ ordered_sum('cpu_limited_ms') }} as cpu_limited_ms
 {%- endmacro %}
 
-{#- The columns of call_figures, of a relation that has them. -#}
+{#- Columns of call_figures, selected from a relation that has them. -#}
 {% macro call_figure_columns(figures) -%}
     {%- for column in [
         'duration_ms', 'packets', 'lost_packets', 'rate_bps', 'lost_ratio', 'frame_rate_hz', 'frame_width_mean', 'frame_height_mean',
@@ -47,7 +47,7 @@
     {{ ordered_sum('cast(' ~ value ~ ' as double) * interval_ns') }} / nullif(sum(case when {{ value }} is not null then interval_ns end), 0)
 {%- endmacro %}
 
-{#- Change of a counter of a stream since the poll before. -#}
+{#- Change of a stream's counter since the previous poll. -#}
 {% macro since_last_poll(counter) -%}
     {{ counter }} - lag({{ counter }}) over (
         partition by source_hash, peer_connection, ssrc, direction, stream_number

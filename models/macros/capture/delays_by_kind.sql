@@ -1,6 +1,6 @@
 {#-
-    The delays of connections in captures, one row for each kind: the columns, leg, delay_kind and delay_us. The handshake passes both legs, so its
-    RTT is of the whole path.
+    Delays of connections in captures, one row for each kind of delay: the columns, leg, delay_kind and delay_us. The handshake passes
+    both legs, so its RTT covers the whole path.
 
     connections: relation of int_capture_leg. whole: whether delays are in whole microseconds, as bins are.
 -#}

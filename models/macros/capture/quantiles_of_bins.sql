@@ -1,8 +1,8 @@
 {#-
-    CTEs that end in `quantiles`: n and five quantiles of bins of captures, as in an inverted distribution function: the middle of the bin in which
-    the value of that rank lies, within 1 %.
+    CTEs that end in `quantiles`: n and five quantiles of bins of captures, by the inverted CDF: the midpoint of the bin that contains the
+    value of that rank, within 1 %.
 
-    bins: relation with `bin_index` and `connections`. cell: columns that tell distributions apart.
+    bins: relation with `bin_index` and `connections`. cell: columns that distinguish distributions.
 -#}
 {% macro quantiles_of_bins(bins, cell) -%}
 {%- set quantiles = {'p05_ms': 50, 'p25_ms': 250, 'median_ms': 500, 'p75_ms': 750, 'p95_ms': 950} -%}

@@ -1,4 +1,4 @@
-{#- Columns of the period of a row of `int_access_delay_day`: its kind, its name, and the hour. -#}
+{#- Period columns of a row of `int_access_delay_day`: kind, name and hour of the period. -#}
 {% macro access_period_columns(delays='delays', parts='parts') -%}
 case when {{ delays }}.hour_of_day < 0 then 'day' else 'hour' end as period_kind,
         case

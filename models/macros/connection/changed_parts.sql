@@ -1,11 +1,11 @@
 {#-
-    Connections are counted once for each day or month, and again only when the sources of that day or month change. A part is what is
-    counted together: the connections of one data set and basis on a day, in a month, or over all time. It is known by a fingerprint, which
-    differs when the sources of its period differ (`int_connection_part`). docs/decisions/016-incremental-months.md has the
-    reasons. On Spark every build counts everything.
+    Connections are counted once for each day or month, and again only if the sources of that day or month change. A part is the unit that
+    is counted together: the connections of one data set and basis on a day, in a month, or over all time. Its fingerprint changes if the
+    sources of its period change (`int_connection_part`). docs/decisions/016-incremental-months.md gives the reasons. On Spark, every
+    build counts everything.
 -#}
 
-{#- Hooks of incremental models, for dbt: delete the rows that fulfil the condition `meta.outdated`. -#}
+{#- dbt hook of incremental models: delete the rows that meet the condition `meta.outdated`. -#}
 {% macro delete_outdated() -%}
     {%- if is_incremental() -%}
     delete from {{ this }} where {{ model.config.meta.outdated }}
@@ -13,10 +13,10 @@
 {%- endmacro %}
 
 {#-
-    CTE `parts`: the parts that a model does not hold yet.
+    CTE `parts`: the parts that a model does not contain yet.
 
-    of: the column of `int_connection_count_day` with the number of connections from which the model is made. A part without such
-    connections leaves no row in the model: without this condition it would look missing, and its files would be read, at every build.
+    of: column of `int_connection_count_day` with the number of connections from which the model is made. A part without such connections
+    leaves no row in the model: without this condition, every build would consider it missing and read its files.
 -#}
 {% macro parts_to_make(fingerprint='part_fingerprint', of=none) -%}
 parts as (
@@ -36,11 +36,11 @@ parts as (
 {%- endmacro %}
 
 {#-
-    CTEs `parts`, as in `parts_to_make`, and `connections`: the connections of these parts, with the fingerprint of their part. Files without
-    such a day are not read, because the Parquet statistics of source_hash exclude them.
+    CTEs `parts`, as in `parts_to_make`, and `connections`: the connections of these parts, with the fingerprint of their part. Files
+    without such a day are not read, because the Parquet statistics of source_hash exclude them.
 
-    of: as in `parts_to_make`. names: one CTE of connections for each place that selects from them. DuckDB keeps the rows of a CTE in memory
-    when two places select from it, and there are too many of them.
+    of: as in `parts_to_make`. names: names of the CTEs of connections, one for each place that selects from them. DuckDB keeps the rows
+    of a CTE in memory if two places select from it, and there are too many rows for that.
 -#}
 {% macro connections_of_days_to_make(of=none, names=['connections']) -%}
 {{ parts_to_make(of=of) }},

@@ -1,6 +1,7 @@
 {#-
-    `counted`, or the reason why a connection has no queuing delay: one rule for what kernels and clients report and for what captures show.
-    Only counts of true samples are held against the filter. One poll shows one value, and so no spread.
+    `counted`, or the reason why a connection has no queuing delay: one rule for values reported by kernels and clients and for values
+    from captures. The minimum number of samples applies only to counts of true RTT samples. A single poll shows one value, and so no
+    spread.
 -#}
 {% macro connection_outcome(minimum_us, maximum_us, sample_basis, samples) -%}
     case

@@ -1,4 +1,4 @@
-{#- Columns of counts of hosts, without the fingerprint of the part over which they are counted. -#}
+{#- Columns of `counts_of_hosts`, without the fingerprint of the part. -#}
 {% macro host_count_columns() -%}
     {%- set columns = ['access_technology', 'bin_index', 'hosts', 'connections', 'connections_squared'] -%}
     {%- for number in (1, 2, 3) -%}
@@ -11,9 +11,10 @@
 {%- endmacro %}
 
 {#-
-    CTEs that end in `counts_of_hosts`: hosts by the bin of their maximum delay, with the sums from which shares and their variance
-    between hosts follow, by access technology and, as technology `all`, over all of them, where a host that changed it counts once. hosts: a
-    CTE of hosts, any number of rows for each host. fingerprint: its column of the part over which they are counted.
+    CTEs that end in `counts_of_hosts`: hosts by the bin of their maximum delay, with the sums that give shares and their variance between
+    hosts, by access technology and, as technology `all`, over all of them. A host that changed technology counts once in `all`.
+
+    hosts: CTE of hosts, any number of rows for each host. fingerprint: column of hosts with the part over which they are counted.
 -#}
 {% macro counts_of_hosts(hosts, fingerprint) -%}
 {%- set measures = ['connections', 'connections_above_1', 'connections_above_2', 'connections_above_3'] -%}

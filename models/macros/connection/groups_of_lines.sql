@@ -1,6 +1,6 @@
 {#-
-    Groups of an access network that are looked at one by one, and the unit that is counted in each: `line` is a circuit, or a host where no
-    circuit is known. Within a circuit the unit is the host. SQL of the group's name and of its unit, by kind.
+    Groups of an access network and the unit that is counted in each: `line` is a circuit, or a host where no circuit is known. Within a
+    circuit, the unit is the host. The values are SQL for the group's name and its unit, by kind of group.
 -#}
 {% macro groups_of_lines() -%}
     {%- set line = 'coalesce(circuit_key, client_host_key)' -%}
@@ -30,18 +30,18 @@
 {%- endmacro %}
 
 {#-
-    Ranks, among n ordered values, of the lower bound of the 95 % interval of their median (Thompson 1936); the upper bound has rank
-    n + 1 - lower. From six values on the interval holds at least 95 %; with fewer there is none. Half the width is that of the normal
-    approximation, rounded outwards, which transforms/tests/statistics/test_median_ranks_of_sql.py holds against the exact binomial.
+    Rank, among n ordered values, of the lower bound of the 95 % interval of their median (Thompson 1936); the upper bound has rank n + 1
+    - lower. For six or more values, the interval holds at least 95 %; for fewer, there is none. Half the width is that of the normal
+    approximation, rounded outwards, which transforms/tests/statistics/test_median_ranks_of_sql.py compares with the exact binomial.
 -#}
 {% macro lower_rank_of_median(n) -%}
     greatest(cast(floor({{ n }} / 2.0 - 0.98 * sqrt({{ n }})) as bigint), 1)
 {%- endmacro %}
 
 {#-
-    Ranks, among n ordered values, of the bounds of the 95 % interval of a percentile of them. There is an interval if the lower one is at least
-    1 and the upper one at most n. Of the median they are those above; of other percentiles those of the normal approximation of the binomial,
-    rounded outwards, which the same test holds against it.
+    Ranks, among n ordered values, of the bounds of the 95 % interval of a percentile. There is an interval if the lower rank is at least
+    1 and the upper rank at most n. For the median, the ranks are those above. For other percentiles, they come from the normal
+    approximation of the binomial, rounded outwards; the same test compares it with the exact one.
 -#}
 {% macro lower_rank_of_quantile(percentile, n) -%}
     case

@@ -1,15 +1,15 @@
 {#-
-    A table of months is a table of days added up. To add up a month again for each new day would read all of its days every time; so a month
-    continues from what the table holds of it, wherever that is still true. docs/decisions/016-incremental-months.md explains
+    A table of months is a table of days added up. Adding up a month again for each new day would read all of its days every time, so a
+    month continues from the rows that the table has, as long as they are still valid. docs/decisions/016-incremental-months.md explains
     the cases.
 
-    A state of a month is what the table of months holds under one `month_part_fingerprint`: the sum over the days that the month had then.
+    A state of a month is the set of rows under one `month_part_fingerprint`: the sum over the days that the month had then.
     `int_connection_month_state` lists the days (`part_fingerprint`) from which each state was made.
 -#}
 
 {#-
-    CTEs that say what a table of months can continue from: `continued_months`, each current month that the table lacks with the
-    state from which it continues, and `days_already_added`, the days of those states.
+    CTEs for continuing a table of months: `continued_months` has each current month that the table lacks, with the state from which it
+    continues; `days_already_added` has the days of those states.
 -#}
 {% macro months_to_continue() -%}
 month_states as (
@@ -20,8 +20,8 @@ months_made as (
     select distinct made.month_part_fingerprint from {{ this }} as made
 ),
 
--- A state is still true when each of its days is a current part: no day was removed, and no day's sources changed. The left join keeps
--- days that are not current, with a null, so the two counts differ for a state that has one. All days of a state are of one month.
+-- A state is still valid if each of its days is a current part: no day was removed, and no day's sources changed. The left join keeps
+-- days that are not current, with a null, so the two counts differ for a state with such a day. All days of a state are in one month.
 states_still_true as (
     select
         month_states.month_part_fingerprint as made_fingerprint,
@@ -34,7 +34,7 @@ states_still_true as (
     having count(connection_parts.part_fingerprint) = count(*)
 ),
 
--- The state with most days leaves the fewest to add. A month whose current state the table holds needs nothing.
+-- The state with the most days leaves the fewest to add. A month whose current state is in the table needs nothing.
 continued_months as (
     select
         month_part_fingerprint,
@@ -51,7 +51,7 @@ days_already_added as (
 ),
 {%- endmacro %}
 
-{#- CTE `days_to_add`: the days, each with its month, that are in no state yet. of: as in `parts_to_make`. -#}
+{#- CTE `days_to_add`: the days, with their months, that are in no state yet. of: as in `parts_to_make`. -#}
 {% macro days_to_add(of) -%}
 days_to_add as (
     select
@@ -72,11 +72,11 @@ days_to_add as (
 {%- endmacro %}
 
 {#-
-    CTE `rows_to_add_up`: the rows of the days to add, and those of the states from which months continue. columns: what both have.
-    where: a condition on the rows of days, none for all of them.
+    CTE `rows_to_add_up`: the rows of the days to add, and those of the states from which months continue. columns: columns of both.
+    where: condition on the rows of days; none for all rows.
 
-    The table that is being made (`this`) is named here and in `months_to_continue`, and not put into a CTE that both select from: DuckDB would
-    keep all of its rows in memory.
+    The table that is being built (`this`) is named both here and in `months_to_continue`, not in a shared CTE: DuckDB would keep all of
+    its rows in memory.
 -#}
 {% macro rows_to_add_up(columns, where=none) -%}
 rows_to_add_up as (
@@ -108,11 +108,11 @@ rows_to_add_up as (
 {#-
     CTEs that end in `months`: the months that a table of months lacks.
 
-    days: the table of days, with `part_fingerprint`. of: as in `parts_to_make`. dimensions: columns that distinguish rows. sums: columns that
-    are added up. maxima: columns whose maximum is kept. where: a condition on rows of `days_of_parts`.
+    days: table of days, with `part_fingerprint`. of: as in `parts_to_make`. dimensions: columns that distinguish rows. sums: columns that
+    are added up. maxima: columns whose maximum is kept. where: condition on rows of `days_of_parts`.
 -#}
 {% macro days_added_to_months(days, of, dimensions, sums, maxima=[], where=none) -%}
-{#- dbt finds dependencies when it reads the project, and `is_incremental` is false then: this names the one that it would miss. -#}
+{#- dbt finds dependencies when it reads the project, while `is_incremental` is false: this names the one that it would miss. -#}
 {%- do ref('int_connection_month_state') -%}
 connection_parts as (
     select * from {{ ref('int_connection_part') }}

@@ -1,5 +1,6 @@
 {#-
-    CTEs that end in `served`: queuing delays of connections, of the days that a table does not hold yet, in bins of cells with enough hosts.
+    CTEs that end in `served`: queuing delays of connections in bins of cells with enough hosts, for the days that a table does not
+    contain yet.
 
     kept, levels, withheld: as for `served_cells`.
 -#}
@@ -24,10 +25,10 @@ binned as (
 {%- endmacro %}
 
 {#-
-    CTE `rolled_up`: bins of the cube added up over the omitted dimensions, of the parts that a table does not hold yet. These are
-    sums of what the cube serves, so they disclose nothing about the cells that it suppresses.
+    CTE `rolled_up`: bins of the cube added up over the omitted dimensions, for the parts that a table does not contain yet. They are sums
+    of what the cube serves, so they disclose nothing about suppressed cells.
 
-    cells: a relation with the columns of the cube. fingerprint: its column of parts. dimensions: the columns that are kept.
+    cells: relation with the columns of the cube. fingerprint: column of cells with the part. dimensions: columns that are kept.
 -#}
 {% macro cells_rolled_up(cells, fingerprint, dimensions) -%}
 {{ parts_to_make(fingerprint, of='connections') }},
@@ -61,10 +62,11 @@ rolled_up as (
 {%- endmacro %}
 
 {#-
-    A mart of bins: those of parts, with the period and data set of the part, the names of classes, and the edges of each bin.
+    Query of a mart of bins: the bins of each part, with the period and data set of the part, the names of classes, and the edges of each
+    bin.
 
-    cells: a relation of bins. period: `start_date` or `start_month`, the period that tells the bins apart. dimensions: the other columns of
-    cells as the mart has them. is_upper_bound: whether the mart says that its delays are upper bounds.
+    cells: relation of bins. period: `start_date` or `start_month`, the period that distinguishes the bins. dimensions: the other columns
+    of cells in the mart. is_upper_bound: whether the mart labels its delays as upper bounds.
 -#}
 {% macro histogram_of_parts(cells, period, dimensions, is_upper_bound=false) -%}
 {%- set numbers = {'proximity_class': 'proximity', 'transfer_size_class': 'transfer_size'} -%}

@@ -1,26 +1,29 @@
 {#-
-    Small-count suppression. A cell is a combination of dimensions, such as one country, technology and day. It is served only with at least
-    `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with other cells that have too few hosts,
+    Small-count suppression. A cell is a combination of dimensions, such as one country, technology and day. It is served only if it has
+    at least `minimum_hosts()` hosts. A cell with fewer loses detail, level by level, together with other cells that have too few hosts,
     until it has enough.
 
     Most cells have far more hosts than that, and counting hosts is expensive. So each host sets one of 62 bits, chosen by the hash of its
-    key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove enough of them
+    key: a cell with n bits set has at least n hosts. Hosts are counted only in cells whose bits do not prove that there are enough
     (`doubtful_cells`).
 -#}
 
-{#- Fewest hosts of a served cell: the variable `minimum_hosts`, by default 10. With 1 nothing is suppressed, and a cell needs no host. -#}
+{#-
+    Minimum number of hosts in a served cell: the variable `minimum_hosts`, by default 10. With 1, nothing is suppressed and a cell needs
+    no host.
+-#}
 {% macro minimum_hosts() -%}
     {%- set hosts = var('minimum_hosts', 10) -%}
-    {#- A text stands for a number that is known when the statement runs. -#}
+    {#- A text is SQL for a number that is known only when the statement runs. -#}
     {{ hosts if hosts is string or hosts > 1 else 0 }}
 {%- endmacro %}
 
-{#- Bits that hosts set; combine them by bit_or. Null for connections without a host. -#}
+{#- Bits that hosts set; combine them with bit_or. Null for connections without a host. -#}
 {% macro host_bits(host_hash) -%}
     bit_or({{ shift_left(1, host_hash ~ ' % 62') }})
 {%- endmacro %}
 
-{#- CTE `doubtful_cells`: cells whose bits do not prove enough hosts. counted: a CTE with the columns of cells and `host_bits`. -#}
+{#- CTE `doubtful_cells`: cells whose bits do not prove enough hosts. counted: CTE with the columns of cells and `host_bits`. -#}
 {% macro doubtful_cells(counted, kept, levels) -%}
 {%- set cell = kept + (levels | sum(start=[])) -%}
 doubtful_cells as (
@@ -32,11 +35,11 @@ doubtful_cells as (
 {%- endmacro %}
 
 {#-
-    CTEs that end in `details`: one row for each doubtful cell, with the level of detail at which it is served. Level 0 is full detail; one
-    more than the number of levels means that the cell is not served.
+    CTEs that end in `details`: one row for each doubtful cell, with the level of detail at which it is served. Level 0 is full detail;
+    one more than the number of levels means that the cell is not served.
 
-    hosts: a CTE with the columns of cells and `host_hash`, any number of rows for each host. kept: columns that every level keeps.
-    levels: the columns that each level gives up, in addition to those that the levels before it gave up.
+    hosts: CTE with the columns of cells and `host_hash`, any number of rows for each host. kept: columns that every level keeps. levels:
+    columns that each level gives up, in addition to those given up by earlier levels.
 -#}
 {% macro cell_details(hosts, kept, levels) -%}
 {%- if target is defined and target.type == 'spark' -%}
@@ -46,7 +49,7 @@ doubtful_cells as (
 {%- endif -%}
 {%- endmacro %}
 
-{#- CTEs that end in `details`, of the hosts of counted connections: those of `doubtful_cells` and `cell_details`, from connections_of_hosts. -#}
+{#- CTEs that end in `details`, for counted connections: `doubtful_cells` and `cell_details`, with hosts from connections_of_hosts. -#}
 {% macro cell_details_of_connections(counted, kept, levels) -%}
 {{ doubtful_cells(counted, kept, levels) }},
 
@@ -61,7 +64,7 @@ hosts as (
 {{ cell_details('hosts', kept, levels) }}
 {%- endmacro %}
 
-{#- CTE `observed`: the hosts of some cells, each once. cells: a CTE with the columns of `cell`. -#}
+{#- CTE `observed`: the distinct hosts of some cells. cells: CTE with the columns of `cell`. -#}
 {% macro observed_hosts(hosts, cells, cell) -%}
 observed as (
     select distinct
@@ -149,9 +152,9 @@ details as (
 {%- endmacro %}
 
 {#-
-    Spark writes out a CTE wherever it is selected from, so that each level, which the next three CTEs read, would read
-    the connections anew. Here each CTE is read by one other, and hosts are counted by windows. In a group a host
-    counts once, in the first of its rows. Rows that stay at a level are a group of their own.
+    Spark expands a CTE wherever it is selected from, so every level, which the next three CTEs read, would read the connections again.
+    Here each CTE is read only once, and hosts are counted with window functions. In a group, a host counts once, in its first row. Rows
+    that stay at a level form a separate group.
 -#}
 {% macro cell_details_by_windows(hosts, kept, levels) -%}
 {%- set given_up = levels | sum(start=[]) -%}
@@ -213,12 +216,12 @@ details as (
 {%- endmacro %}
 
 {#-
-    CTE `served`: the bins of cells as they are served. A cell with enough hosts stays as it is. Cells with too few hosts are
-    added up, and the columns that their level gives up contain the text `withheld`. Connections of a cell that is not served have no bin:
-    they are counted, but their delays are not shown.
+    CTE `served`: the bins of cells as they are served. A cell with enough hosts is unchanged. Cells with too few hosts are added up, and
+    the columns that their level gives up contain the text `withheld`. Connections of a cell that is not served have no bin: they are
+    counted, but their delays are not shown.
 
-    binned: a CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns whose
-    withheld value is not the text `withheld`. carried: columns that tell distributions of the same hosts apart.
+    binned: CTE with the columns of cells, `bin_index` and `connections`, one row for each bin. withheld: SQL for the columns whose
+    withheld value is not the text `withheld`. carried: columns that distinguish distributions of the same hosts.
 -#}
 {% macro served_cells(binned, kept, levels, withheld={}, carried=[]) -%}
 {%- set given_up = levels | sum(start=[]) -%}

@@ -1,7 +1,7 @@
 {#-
-    CTE `served`: bins of autonomous systems in months as they are served, of the parts that a table does not hold yet.
+    CTE `served`: the served bins of autonomous systems by month, for the parts that a table does not contain yet.
 
-    systems: a relation of bins by autonomous system. carried: its columns that tell distributions of the same hosts apart.
+    systems: relation of bins by autonomous system. carried: columns of systems that distinguish distributions of the same hosts.
 -#}
 {% macro systems_served(systems, carried=[]) -%}
 {%- set kept = ['month_part_fingerprint'] -%}
@@ -13,7 +13,7 @@ hosts_of_months as (
     select * from {{ ref('int_host_month') }}
 ),
 
--- DuckDB would keep all rows of a CTE that is selected from twice.
+-- If two places selected from one CTE, DuckDB would keep all of its rows in memory.
 hosts_of_months_again as (
     select * from {{ ref('int_host_month') }}
 ),

@@ -1,6 +1,6 @@
 {#-
-    Every value that is not null is one of those listed. Rows are looked at one by one, where dbt's own test groups them first: a scan costs
-    less than groups, and Spark answers many such tests in one.
+    Every value that is not null is one of those listed. Unlike dbt's own test, this one checks rows without grouping them: a scan costs
+    less, and Spark can run many such tests in one query.
 -#}
 {% test accepted_values(model, column_name, values, quote=true) %}
 select {{ column_name }}

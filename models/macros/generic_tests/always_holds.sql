@@ -1,4 +1,4 @@
-{#- A condition on each row that must be true; a row for which it is null passes. -#}
+{#- The condition is true for each row; a row for which it is null passes. -#}
 {% test always_holds(model, condition) %}
 select *
 from {{ model }}

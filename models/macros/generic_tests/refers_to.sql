@@ -1,4 +1,4 @@
-{#- The other relation has every combination of the columns; a combination with a null refers to nothing. -#}
+{#- The other relation contains every combination of the columns; a combination with a null is not checked. -#}
 {% test refers_to(model, columns, to, field_names=none) %}
 with
 

@@ -1,7 +1,7 @@
 {#-
-    No two rows have the same key, and no column of it is null, except those in `nullable`.
-    `is_long`: in a long table, keys are compared only between rows whose keys have the same hash. A hash takes an eighth of the memory, and
-    equal keys have equal hashes.
+    No two rows have the same key, and no column of the key is null, except those in `nullable`.
+    `is_long`: in a long table, keys are compared only between rows whose keys have the same hash. A hash takes an eighth of the memory,
+    and equal keys have equal hashes.
 -#}
 {% test unique_key(model, columns, nullable=[], is_long=false) %}
 {%- if is_long %}

@@ -1,4 +1,4 @@
-{#- Every value that is not null lies between the bounds, both included; `strictly_above` excludes the lower one. -#}
+{#- Every value that is not null lies between the bounds, both inclusive; `strictly_above` is an exclusive lower bound. -#}
 {% test within_range(model, column_name, at_least=none, at_most=none, strictly_above=none) %}
 select {{ column_name }}
 from {{ model }}

@@ -1,7 +1,8 @@
 {#-
-    CTEs that end in `binding`: what binds in most of the runs that count, and in how many (`binding_runs`); of several, the first by name.
+    CTEs that end in `binding`: the requirement or quantity that binds in most of the counted runs, and in how many (`binding_runs`); of
+    several, the first by name.
 
-    rows: a CTE of runs with the key, the columns and exclusion_reason. columns: what binds; null where nothing does.
+    rows: CTE of runs with the key, the columns and exclusion_reason. columns: columns that name what binds; null if nothing does.
 -#}
 {% macro binding_in_most_runs(rows, key, columns) -%}
 binding_counts as (

@@ -1,4 +1,4 @@
-{#- Columns of a score of voice, in the order in which marts have them. scores: the relation that they are selected from. -#}
+{#- Columns of a voice score, in the order of the marts. scores: relation from which they are selected. -#}
 {% macro voice_score_columns(scores) -%}
     {%- for column in [
         'packet_basis', 'packets', 'lost_packets', 'discarded_packets', 'loss_runs', 'lost_ratio',
@@ -12,7 +12,7 @@
 {%- endmacro %}
 
 {#-
-    One statement for each relation, all with the columns of an item under a model, one after the other.
+    Union of the relations, with the columns of an item under a model.
 
     relations: names of CTEs.
 -#}
@@ -35,7 +35,7 @@
     {%- endfor %}
 {%- endmacro %}
 
-{#- Whether a value is in the range of a class: at least its lower bound and below its upper one, where it has them. -#}
+{#- Whether a value is in the range of a class: at least its lower bound and below its upper bound, if it has them. -#}
 {% macro is_in_range(value, ranges) -%}
     {{ value }} >= coalesce({{ ranges }}.lower_bound, {{ value }})
             and ({{ ranges }}.upper_bound is null or {{ value }} < {{ ranges }}.upper_bound)

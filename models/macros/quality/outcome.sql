@@ -1,6 +1,6 @@
 {#-
-    Score of one quantity of the Quality of Outcome: 100 at what is perfect or better, 0 at what is useless or worse, linear between. Null
-    where the quantity is not known.
+    Score of one quantity of the Quality of Outcome: 100 if it is perfect or better, 0 if it is useless or worse, linear in between. Null
+    if the quantity is unknown.
 -#}
 {% macro qoo_score(quantity, perfect, useless) -%}
     case
@@ -12,11 +12,11 @@
 {%- endmacro %}
 
 {#-
-    CTEs by which round-trip times are scored: `grades` and `bounds`, and `barometer`, what the latency without load alone says of the Internet
-    Quality Barometer. `met_share` is the score if no requirement of an unknown quantity is met; 1 - `latency_share` + `met_share` if all of
-    them are.
+    CTEs for scoring round-trip times: `grades`, `bounds`, and `barometer`, the part of the Internet Quality Barometer that latency
+    without load determines. `met_share` is the score if no requirement for an unknown quantity is met; 1 - `latency_share` + `met_share`
+    is the score if all of them are.
 
-    rows: a CTE with the columns of the key and the latency. latency: its column of the latency in ms. A null has no row.
+    rows: CTE with the columns of the key and the latency. latency: column of rows with the latency in ms. A null latency has no row.
 -#}
 {% macro scales_of_round_trips(rows, key, latency) -%}
 grades as (
@@ -62,8 +62,9 @@ barometer as (
 {%- endmacro %}
 
 {#-
-    Scores of groups of lines or connections by their round-trip times. These three macros are for the relations `ranked` (a row for each group
-    and percentile, with added_delay_ms, loaded_rtt_ms and idle_rtt_ms, and the bounds of the first two), `barometer`, `grades` and `bounds`.
+    Scores of groups of lines or connections by their round-trip times. These three macros need the relations `ranked` (a row for each
+    group and percentile, with added_delay_ms, loaded_rtt_ms and idle_rtt_ms, and the bounds of the first two), `barometer`, `grades` and
+    `bounds`.
 -#}
 {% macro scores_of_round_trips() -%}
 ranked.added_delay_ms,
@@ -88,7 +89,7 @@ cast(ranked.group_rank as bigint) as group_rank,
         true as is_upper_bound
 {%- endmacro %}
 
-{#- What the columns of a group's scores are from. group: the columns that tell groups apart. -#}
+{#- Joins for the columns of a group's scores. group: columns that distinguish groups. -#}
 {% macro joins_of_scores(group) -%}
 cross join bounds
     inner join ranked as at_p95

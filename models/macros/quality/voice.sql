@@ -1,4 +1,4 @@
-{#- Voice: what sojourn_statistics.quality.voice and playout compute, over columns. A test holds the two to each other. -#}
+{#- Voice: the functions of sojourn_statistics.quality.voice and playout, over columns. A test compares the two. -#}
 
 {% macro delay_impairment(one_way_delay_ms) -%}
     (

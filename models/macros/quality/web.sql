@@ -1,4 +1,4 @@
-{#- Web. mos_of_page_load_time is what sojourn_statistics.quality.web computes, over columns: a test holds the two to each other. -#}
+{#- Web. mos_of_page_load_time is the function of sojourn_statistics.quality.web, over columns. A test compares the two. -#}
 
 {% macro mos_of_page_load_time(page_load_time_ms, least_ms, worst_ms) -%}
     least(
@@ -12,10 +12,11 @@
 {%- endmacro %}
 
 {#-
-    Columns of the share of round trips in page loads, which have page_load_time_ms, round_trips (null: of another page than those whose count
-    is known), loaded_rtt_ms and rtt_null_reason. A load that ends before its round trips could has fewer, or shorter ones than its run.
+    Columns of the share of round trips in page loads. loads has page_load_time_ms, round_trips (null if the number of round trips of the
+    page is unknown), loaded_rtt_ms and rtt_null_reason. A load that ends before its round trips could have ended has fewer of them, or
+    shorter ones than its run.
 
-    loads: relation. dominating_ratio: expression of the share from which round trips dominate.
+    loads: relation. dominating_ratio: expression for the share from which round trips dominate.
 -#}
 {% macro round_trip_columns(loads, dominating_ratio) -%}
     {%- set ratio = loads ~ '.round_trips * ' ~ loads ~ '.loaded_rtt_ms / nullif(' ~ loads ~ '.page_load_time_ms, 0)' -%}
@@ -33,14 +34,20 @@
         end as round_trip_null_reason
 {%- endmacro %}
 
-{#- Whether a load of flows is of the page of IMC'14: its bytes over one connection. page: relation with page_bytes and page_bytes_more. -#}
+{#-
+    Whether a load estimated from flows is of IMC'14's page: that page's bytes over one connection. page: relation with page_bytes and
+    page_bytes_more.
+-#}
 {% macro is_known_page(loads, page) -%}
     {{ loads }}.connections = 1
             and {{ loads }}.answer_bytes >= {{ page }}.page_bytes
             and {{ loads }}.answer_bytes <= {{ page }}.page_bytes * (1 + {{ page }}.page_bytes_more)
 {%- endmacro %}
 
-{#- The page of IMC'14 in one row: its round trips and bytes, and when round trips dominate. parameters: those of its model. -#}
+{#-
+    IMC'14's page in one row: its round trips and bytes, and the share from which round trips dominate. parameters: parameters of its
+    model.
+-#}
 {% macro page_of_parameters(parameters='parameters') -%}
     select
         max(case when parameter = 'round_trips' then parameter_value end) as round_trips,

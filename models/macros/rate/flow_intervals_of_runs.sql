@@ -1,5 +1,5 @@
 {#-
-    The intervals of the flows of runs, in the direction of their data. Relations: flow_intervals, data_directions (of
+    Intervals of the flows of runs, in the direction of their data. It needs the relations flow_intervals, data_directions (of
     int_flow_direction_with_role) and runs.
 -#}
 {% macro from_flow_intervals() -%}

@@ -1,5 +1,5 @@
 {#-
-    The median rate over the five seconds that end with each second of a profile: one row for each second, with its own rate.
+    Median rate over the five seconds that end with each second of a profile: one row for each second, with the second's own rate.
 
     rates: relation with profile_id, step_number, second and rate_bps.
 -#}
@@ -24,10 +24,10 @@
 {%- endmacro %}
 
 {#-
-    From which second on a rate is at a level and stays there: the median over five seconds is at least the level in this second and in as many
-    seconds after it as the threshold step-held says, all within the step. Columns: held_second, null if it is never held, is_reached, whether
-    the median is at the level in any second, and is_cut_off, whether it is there in the last second of the step: without a held_second, the step
-    ended before the level could be held, so nobody can tell.
+    The second from which a rate stays at a level: the median over five seconds is at least the level in this second and in as many
+    seconds after it as the threshold step-held states, all within the step. Columns: held_second, null if the level is never held;
+    is_reached, whether the median is at the level in any second; and is_cut_off, whether it is there in the last second of the step. If
+    is_cut_off is true and there is no held_second, the step ended before the level could be held, which is inconclusive.
 
     targets: relation with profile_id, step_number, target_bps and from_second, the first second that may count. rolling: relation of
     median_rate_of_five_seconds. thresholds: relation of the seed threshold.
@@ -75,7 +75,7 @@
 {%- endmacro %}
 
 {#-
-    Why a level that was reached was never held: whether the rate fell below it again, or the step ended first.
+    Why a level that was reached was never held: the rate fell below it again, or the step ended first.
 
     held: relation of held_second_of_each_step, in a row without a held_second.
 -#}

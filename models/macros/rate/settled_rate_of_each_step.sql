@@ -1,6 +1,6 @@
 {#-
-    The rate that a run had settled at in each step of its programme: the median of the last seconds of the step, as many as the threshold
-    step-reference says.
+    Settled rate of a run in each step of its programme: the median over the last seconds of the step, as many as the threshold
+    step-reference states.
 
     rates: relation with profile_id, step_number, second and rate_bps. thresholds: relation of the seed threshold.
 -#}

@@ -1,6 +1,6 @@
 {#-
-    What was set for the run of a profile, and whether it counts: the columns that the marts of a profile's steps carry after their key, so
-    that each can be filtered and grouped without a join.
+    Configuration of a profile's run, and whether the run counts: columns that the marts of a profile's steps have after their key, so you
+    can filter and group them without a join.
 -#}
 {% macro step_dimensions(profiles) -%}
     {%- for column in [

@@ -1,9 +1,10 @@
 {#-
-    Two columns, is_surely_polled and is_perhaps_polled: whether a packet left the queue between the first poll of its counters and the last.
-    A poll takes time, and the counters are read somewhere within it: what left the queue meanwhile may be in them or not.
+    Columns is_surely_polled and is_perhaps_polled: whether a packet left the queue between the first and the last poll of its counters. A
+    poll takes time and reads the counters at an unknown moment within it, so they may or may not include packets that leave during the
+    poll.
 
-    earliest_ns, latest_ns: between which the packet left the queue; the same where the time is known. counter_spans: the first and the last
-    poll, of int_run_queue_counter_span.
+    earliest_ns, latest_ns: bounds of the time at which the packet left the queue; equal if the time is known. counter_spans: the first
+    and the last poll, from int_run_queue_counter_span.
 -#}
 {% macro between_polls(earliest_ns, latest_ns, counter_spans='counter_spans') -%}
     coalesce(
@@ -21,7 +22,8 @@
 {#-
     Columns place and place_from_end: the polls of each discipline of a run, numbered from the first and from the last.
 
-    polls: relation with poll_index, beside the relation run_sources. columns: its columns that tell disciplines, or parts of them, apart.
+    polls: relation with poll_index, joined with the relation run_sources. columns: columns of polls that distinguish disciplines or parts
+    of them.
 -#}
 {% macro places_of_polls(polls, columns) -%}
     {%- set apart -%}
@@ -37,7 +39,7 @@
         ) as place_from_end
 {%- endmacro %}
 
-{#- By how much a counter grew from the first poll to the last; see places_of_polls. -#}
+{#- Growth of a counter from the first poll to the last; see places_of_polls. -#}
 {% macro growth_between_polls(counter) -%}
     max(case when place_from_end = 1 then {{ counter }} end) - max(case when place = 1 then {{ counter }} end)
 {%- endmacro %}

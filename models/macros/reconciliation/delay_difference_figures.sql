@@ -1,5 +1,5 @@
 {#-
-    Columns of how much the delays of packets differ between the queue log and the captures, over a group of packets with difference_ns and
+    Columns for the difference in delay between the queue log and the captures, over a group of packets with difference_ns and
     is_beyond_frame.
 -#}
 {% macro delay_difference_figures() -%}

@@ -1,9 +1,9 @@
 {#-
-    The pairs of sources of one run that are compared, one statement for each pair: `sources`, `first_source`, `second_source`, the `scope`
-    of what both can see, and the `gap` that keeps them from being compared, null if there is none.
+    Pairs of sources of a run that are compared, one query for each pair: `sources`, `first_source`, `second_source`, `scope` (what both
+    can see), and `gap` (the reason why they cannot be compared; null if they can).
 
-    pairs_of_sources: of each pair the two sources, the scope, and the columns of their gaps, the one to be named first in front. gaps: the
-    relation with these columns. key: its columns that are kept.
+    pairs_of_sources: for each pair, the two sources, the scope, and the columns of their gaps, the one with precedence first. gaps:
+    relation with these columns. key: columns of gaps that are kept.
 -#}
 {% macro source_pairs(pairs_of_sources, gaps, key) -%}
     {%- for first_source, second_source, scope, pair_gaps in pairs_of_sources %}

@@ -1,6 +1,6 @@
 {#-
-    Whether runs or configurations have the axes that a row of a seed asks for: a condition of SQL. An empty axis asks for nothing, lists are
-    separated by semicolons, and a queue size agrees within one percent.
+    Whether runs or configurations match the axes in a row of a seed, as an SQL condition. An empty axis matches everything, lists are
+    separated by semicolons, and a queue size matches within 1 %.
 
     asked: relation of a seed of findings. measured: relation of run_metric or configuration_metric.
 -#}
@@ -16,12 +16,12 @@
         and {{ is_listed(asked ~ '.start_orders', measured ~ '.start_order') }}
 {%- endmacro %}
 
-{#- Whether a queue has the size that is asked for, within one percent; nothing asked is every size. -#}
+{#- Whether a queue has the required size, within 1 %; a null matches every size. -#}
 {% macro is_queue_size(asked, measured) -%}
     ({{ asked }} is null or abs({{ asked }} - {{ measured }}) <= 0.01 * {{ asked }})
 {%- endmacro %}
 
-{#- Whether a value is in a list separated by semicolons; an empty list has every value, also none. -#}
+{#- Whether a value is in a list separated by semicolons; an empty list matches every value, even null. -#}
 {% macro is_listed(listed, value) -%}
     ({{ listed }} is null or instr(';' || {{ listed }} || ';', ';' || {{ value }} || ';') > 0)
 {%- endmacro %}

@@ -1,8 +1,8 @@
 {#-
-    Whether an interval lies within a band of which one end may be missing; a band without ends holds nothing. With both ends of the interval
-    exchanged: whether a value of the interval lies within the band.
+    Whether an interval lies within a band, one end of which may be missing; a band without ends contains nothing. With the ends of the
+    interval swapped, it is whether any value of the interval lies within the band.
 
-    lower, upper: expressions of the interval. low, high: expressions of the band.
+    lower, upper: expressions for the ends of the interval. low, high: expressions for the ends of the band.
 -#}
 {% macro is_within_band(lower, upper, low, high) -%}
     (

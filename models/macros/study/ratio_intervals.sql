@@ -1,10 +1,10 @@
 {#-
-    Common table expressions that end in of_ratios: each group's ratio of values to values of its baseline, with a 95 % interval. Every value is
-    set over every value of the baseline: on the scale of logarithms these are the differences of Hodges and Lehmann, and the interval inverts
-    the test of Mann and Whitney.
+    CTEs that end in of_ratios: each group's ratio of values to values of its baseline, with a 95 % interval. Every value is divided by
+    every value of the baseline: on a logarithmic scale, these are the Hodges-Lehmann differences, and the interval inverts the
+    Mann-Whitney test.
 
-    values: relation with group_id, term ('value' or 'baseline') and own_value; values that are not above zero have no ratio. ranks: relation of
-    the seed shift_interval_rank.
+    values: relation with group_id, term ('value' or 'baseline') and own_value; values that are not above zero have no ratio. ranks:
+    relation of the seed shift_interval_rank.
 -#}
 {% macro ratio_intervals(values, ranks) -%}
 ratios as (
@@ -35,7 +35,7 @@ ratio_sizes as (
     group by group_id
 ),
 
--- Beyond the table, the normal approximation of sojourn_statistics.
+-- Beyond the table, use the normal approximation of sojourn_statistics.
 ratio_ranks as (
     select
         ratio_sizes.group_id,

@@ -1,6 +1,6 @@
 {#-
-    Columns of how the utilisation of seconds is spread, over the seconds of a group: standard deviation, minimum, quartiles and maximum. The
-    relation has utilisation_ratio, and the same in whole millionths: these add up to the same in any order.
+    Columns for the spread of utilisation over the seconds of a group: standard deviation, minimum, quartiles and maximum. The relation
+    has utilisation_ratio, and the same in whole millionths, whose sum does not depend on the order.
 -#}
 {% macro utilisation_spread() -%}
     case
