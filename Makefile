@@ -91,7 +91,7 @@ help: ## List the targets
 		'API_PORT, SUPERSET_PORT' 'ports of the servers (run; default: 8000, 8088)' \
 		'SHARED=FOLDER' 'reference data that tests and benchmarks read (default: ../shared)' \
 		'WORKERS=N' 'pytest processes (test-unit, test-integration; default: 2)' \
-		'ROWS=N, SCALE=full, ...' 'size of a benchmark, by the name in its brackets (bench-…)'
+		'ROWS=N, SCALE=full, ...' 'size of a benchmark; its setting is named in brackets (bench-…)'
 
 ##@ Use
 
@@ -120,13 +120,13 @@ build: setup ## Ingest and build, without the servers
 setup: ## Check the tools, build the decoder, install the Python environment
 	@infra/setup/check.sh
 	@infra/setup/uv.sh install
-	@echo "==> Python environment, with the decoder (Rust), which is compiled where its sources changed: two minutes"
+	@echo "==> Python environment and decoder (Rust), which is compiled if its sources changed: two minutes"
 	@env --unset MAKEFLAGS --unset MFLAGS $(UV) sync --locked --all-packages --compile-bytecode $(EXTRAS) 2>&1 | $(QUIETER)
 	@.venv/bin/python -m compileall -q $(SOURCES)
 	@.venv/bin/python -m sojourn_transforms.dbt.generated models
 
 .PHONY: setup-spark
-setup-spark: ## Install Spark, and a Java where the machine has none
+setup-spark: ## Install Spark, and Java if the machine has none
 	@$(MAKE) setup ENGINE=spark
 
 .PHONY: setup-dashboards
@@ -134,7 +134,7 @@ setup-dashboards: ## Install Superset's environment
 	@infra/setup/uv.sh install
 	@echo "==> Superset environment"
 	@$(UV) python find 3.11 >/dev/null 2>&1 || $(UV) python install --quiet 3.11 || { echo "error: Superset needs Python 3.11; this machine has none," \
-		"and uv could not download one. Install it, or use the service alone: make build, then .venv/bin/sojourn serve" >&2; exit 1; }
+		"and uv could not download one. Install it, or use only the service: make build, then .venv/bin/sojourn serve" >&2; exit 1; }
 	@$(UV) sync --locked --project dashboards --compile-bytecode 2>&1 | $(QUIETER)
 
 .PHONY: setup-tests
@@ -169,7 +169,7 @@ wheels: setup-spark ## Build the distribution sojourn with all packages into dis
 	@infra/wheel/build.sh dist $(TARGETS)
 
 .PHONY: release
-release: wheels ## Add what a release has besides the wheels: the client's wheel, the list of dependencies, checksums
+release: wheels ## Add the other files of a release: the client's wheel, the list of dependencies, checksums
 	@infra/wheel/release.sh dist
 
 ##@ Test
@@ -208,7 +208,7 @@ test-rust: ## Tests of the Rust crates; every fuzz target replays its seeds and 
 	@env --unset MAKEFLAGS --unset MFLAGS cargo test --quiet --locked --manifest-path native/Cargo.toml --workspace --exclude sojourn-histograms-python
 
 .PHONY: test-guest
-test-guest: ## Tests of the programme that carries out runs of the testbed (Go)
+test-guest: ## Tests of the program that performs testbed runs (Go)
 	@echo "==> Go tests"
 	@cd testbed/guest && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 go vet ./... && CGO_ENABLED=0 go test ./...
 
@@ -247,7 +247,7 @@ test-browser-planted: ## Dashboards over planted builds: a growing one, studies,
 test-long: setup-tests testbed-image ## What make test leaves out: style of all SQL, fuzzing, random faults, 10,000 captures, a million requests, faults of Spark, 10 million connections
 	@infra/setup/debian-packages.sh g++ bpftrace ethtool iperf3 iproute2:ip iputils-ping:ping kmod:modprobe procps:sysctl tcpdump
 	@$(MAKE) lint-sql test-browser-planted
-	@echo "==> fuzz targets: 10,000 contents, the same each time"
+	@echo "==> fuzz targets: 10,000 inputs, the same each time"
 	@native/fuzz/run.sh smoke
 	@ingest/fuzz/run.sh smoke all
 	@.venv/bin/pytest -q -m long $(TESTS_OF_PACKAGES) tests/integration
@@ -328,19 +328,19 @@ bench-queue: setup ## Queue logs of 10 million events (EVENTS), binary and text 
 	@.venv/bin/python benchmarks/queue_log_speed.py $(if $(EVENTS),--events $(EVENTS))
 
 .PHONY: bench-build
-bench-build: setup ## Builds of what make build ingests: from nothing, after one capture or one run more, with nothing new (3 minutes)
+bench-build: setup ## Builds of the inputs of make build: from scratch, after one more capture or run, and with nothing new (3 minutes)
 	@$(SOJOURN) generate connections $(SYNTHETIC_WORLD) --out $(SYNTHETIC) 2>/dev/null
 	@$(SOJOURN) generate passive-rtt $(SYNTHETIC_ACCESS_NETWORK) --out $(SYNTHETIC_ACCESS) >/dev/null
 	@.venv/bin/python benchmarks/build_speed.py --folder $(SOJOURN_VAR)/bench-build \
 		--sources $(wildcard $(SAMPLE)/*_rep*) $(MARKED) $(MEASURED) $(PUBLISHED) $(SYNTHETIC) $(SYNTHETIC_ACCESS)/pping
 
 .PHONY: bench-models
-bench-models: setup ## Builds: the reference data, 10 million generated flows (FLOWS) in 100,000 runs (RUNS), 10 million of captures alone (CAPTURE_FLOWS)
+bench-models: setup ## Builds: the reference data, 10 million generated flows (FLOWS) in 100,000 runs (RUNS), 10 million in captures without runs (CAPTURE_FLOWS)
 	@.venv/bin/python benchmarks/model_speed.py --shared $(SOJOURN_SHARED) --var $(SOJOURN_VAR)/bench-models \
 		--runs $(RUNS) --flows $(FLOWS) --capture-flows $(CAPTURE_FLOWS)
 
 .PHONY: bench-connection-files
-bench-connection-files: setup ## Every reader of connections (PART), look-ups, pseudonyms, a CSV of 80 million rows (ROWS; 5 GB of disk)
+bench-connection-files: setup ## Every reader of connections (PART), lookups, pseudonyms, a CSV of 80 million rows (ROWS; 5 GB of disk)
 	@mkdir -p $(SOJOURN_VAR)
 	@.venv/bin/python benchmarks/connection_reader_speed.py $(ROWS_OF_FILES) $(SOJOURN_VAR) --part $(PART)
 
@@ -362,7 +362,7 @@ bench-call-statistics: setup ## Dumps of rtcstats of 200 MB and 1 GB (MEGABYTES)
 		$(if $(MEGABYTES),--megabytes $(MEGABYTES))
 
 .PHONY: bench-start
-bench-start: setup ## CPU time until a command says its help, an error, has read a small file, or answers /healthz (a minute)
+bench-start: setup ## CPU time until a command prints its help or an error, reads a small file, or answers /healthz (a minute)
 	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start
 
 .PHONY: bench-api
@@ -391,15 +391,15 @@ bench-spark-scale: setup-spark ## Two counting jobs on 1, 2 and 4 executors of a
 		--folder $(SOJOURN_VAR)/bench-spark-scale || exit 1; done
 
 .PHONY: bench-coverage
-bench-coverage: setup ## How often intervals contain the truth, by simulation (STUDIES); writes the tables of docs/statistics.md
+bench-coverage: setup ## How often intervals contain the true value, by simulation (STUDIES); writes the tables of docs/statistics.md
 	@nice -n 10 .venv/bin/python benchmarks/coverage.py docs/statistics.md --studies $(STUDIES)
 
 .PHONY: bench-coverage-mixed
-bench-coverage-mixed: setup ## The same of the intervals of sojourn report (MIXED_STUDIES); writes its table of docs/statistics.md
+bench-coverage-mixed: setup ## The same for the intervals of sojourn report (MIXED_STUDIES); writes its table in docs/statistics.md
 	@nice -n 10 .venv/bin/python benchmarks/coverage_mixed.py docs/statistics.md --studies $(MIXED_STUDIES)
 
 ##@ Clean
 
 .PHONY: clean
-clean: ## Remove lake, warehouse, snapshots, Superset's own data, logs (says what; YES=1 removes)
+clean: ## Remove lake, warehouse, snapshots, Superset's own data, logs (lists them; YES=1 removes them)
 	@infra/setup/clean.sh "$(SOJOURN_VAR)" "$(YES)"

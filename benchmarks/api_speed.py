@@ -223,7 +223,7 @@ def new_comparisons(table: Table, server: Server) -> None:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for generated files; emptied first")
     parser.add_argument("--vegeta", required=True, help="the load generator")
     parser.add_argument("--roapi", required=True)
     parser.add_argument("--datasette", required=True)

@@ -75,7 +75,7 @@ def small_capture(folder: Path) -> Path:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for generated files; emptied first")
     parser.add_argument("--sources", type=Path, nargs="+", required=True, help="what make build ingests")
     parser.add_argument("--runs", type=int, default=3, help="builds of each row")
     arguments = parser.parse_args()

@@ -72,7 +72,7 @@ def write(path: Path, size_bytes: int) -> int:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for generated files; emptied first")
     parser.add_argument("--megabytes", type=int, default=1_000, help="size of the largest dump")
     arguments = parser.parse_args()
     folder: Path = arguments.folder.resolve()

@@ -52,7 +52,7 @@ def cost_of(words: list[str], environment: dict[str, str]) -> Cost:
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for generated files; emptied first")
     parser.add_argument("--samples", type=int, default=10_000_000, help="largest number of samples of the day")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of samples, instead of three up to the largest")
     parser.add_argument("--circuits", type=int, default=20_000)

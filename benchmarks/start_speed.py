@@ -69,7 +69,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=Path, required=True, help="runs to build the snapshot from")
-    parser.add_argument("--folder", type=Path, required=True, help="folder for what is made; emptied first")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for generated files; emptied first")
     parser.add_argument("--runs", type=int, default=9, help="processes of each row")
     arguments = parser.parse_args()
     folder: Path = arguments.folder.resolve()

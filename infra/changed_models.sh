@@ -4,7 +4,7 @@
 # before HEAD, because every night all models are checked (make test-long). With less history, such as a shallow clone's, all are printed.
 set -euo pipefail
 cd "$(dirname "$0")/../models"
-head=$(git rev-parse --verify HEAD) || { echo "error: no git checkout to tell changed models by; run make lint-sql" >&2; exit 1; }
+head=$(git rev-parse --verify HEAD) || { echo "error: not a git checkout, so the changed models are not known; run make lint-sql" >&2; exit 1; }
 base=$(git merge-base HEAD origin/main 2>/dev/null || true)
 if [ "${base:-$head}" = "$head" ]; then
   base=$(git rev-list --max-count=1 --first-parent --min-age=$(($(git log -1 --format=%ct) - 86400)) HEAD)

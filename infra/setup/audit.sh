@@ -7,7 +7,7 @@ folder=$2
 mkdir -p "$folder"
 failed=0
 
-echo "==> Python: pip-audit, of uv.lock"
+echo "==> Python: pip-audit on uv.lock"
 for project in . dashboards; do
     name=$(basename "$(realpath "$project")")
     "$uv" export --quiet --locked --project "$project" --all-extras --all-groups --no-emit-workspace \
@@ -15,7 +15,7 @@ for project in . dashboards; do
         "$uv" tool run pip-audit==2.10.1 --requirement "$folder/$name.txt" --require-hashes --disable-pip || failed=1
 done
 
-echo "==> Rust: cargo-audit, of Cargo.lock"
+echo "==> Rust: cargo-audit on Cargo.lock"
 if ! cargo audit --version >/dev/null 2>&1; then
     echo "cargo-audit is missing; run: cargo install --locked cargo-audit" >&2
     failed=1

@@ -61,7 +61,7 @@ def _chapter(notebook: Path, kept: dict[str, Path], figures: Path) -> list[str]:
         elif cell["cell_type"] == "markdown":
             text = re.sub(r"^(#+) ", r"#\1 ", source, flags=re.MULTILINE)
         elif number == 1:
-            lines += _folded("What the figures below start with", source)
+            lines += _folded("Code that the figures below share", source)
         else:
             names = _figures_of(source, kept, quoted)
             if not names:

@@ -18,7 +18,7 @@ def command_line() -> str:
     lines = [
         "# Command line",
         "",
-        "Every command of `sojourn`, as its `--help` tells it (generated from the code).",
+        "Every command of `sojourn`, with the text of its `--help` (generated from the code).",
         "",
     ]
     root = typer.main.get_command(application())

@@ -21,7 +21,7 @@ for word in "$@"; do
 done
 python=../../.venv/bin/python
 if [ "$(uname -sm)" != "Linux x86_64" ]; then
-  echo "fuzzing of the parsers in Python is left out: Atheris has wheels for Linux on x86-64 alone" >&2
+  echo "fuzzing of the Python parsers is skipped: Atheris has wheels only for Linux on x86-64" >&2
   exit 0
 fi
 log=$(mktemp)
@@ -53,7 +53,7 @@ for target in "${targets[@]}"; do
     cp --remove-destination "$(readlink "artifacts/$target/last")" "artifacts/$target/last"
     cp "artifacts/$target/last" "artifacts/$target/crashed-$(sha256sum "artifacts/$target/last" | cut -c1-16)"
     "$python" fuzz.py --again "$target" "artifacts/$target/last"
-    echo "warning: the process crashed under Atheris and does not without it; the content is in ingest/fuzz/artifacts/$target" >&2
+    echo "warning: the process crashed under Atheris but not without it; the input is in ingest/fuzz/artifacts/$target" >&2
     continue
   fi
   grep -E '^stat::(number_of_executed_units|peak_rss_mb)|DONE' "$log" || { cat "$log"; exit 1; }

@@ -41,7 +41,7 @@ if [ "$(cat "$folder/rootfs-made-by" 2>/dev/null)" != "$recipe" ]; then
   mirror=$(apt-get indextargets --format '$(SITE)' 'Identifier: Packages' | grep -v security | head -n 1)
   "${own_mounts[@]}" debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
     { tail -n 5 "$folder/debootstrap.log" >&2
-      echo "debootstrap could not make the file system from $mirror; see $folder/debootstrap.log" >&2; exit 1; }
+      echo "debootstrap could not create the file system from $mirror; see $folder/debootstrap.log" >&2; exit 1; }
   dpkg-query --admindir="$root/var/lib/dpkg" -W >"$folder/packages.txt"
   cp "$root"/boot/vmlinuz-* "$folder/vmlinuz"
   # What no run reads: four fifths of the size.

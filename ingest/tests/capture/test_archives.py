@@ -96,7 +96,7 @@ def test_captures_that_overlap_have_a_reason_of_their_own(tmp_path: Path) -> Non
         _, _, reading = read(path)
         assert reading.fault is not None
         assert (reading.fault.reason, reading.records_read) == ("overlapping_captures", 5000)
-        assert reading.fault.message.endswith("give each as a file of its own")
+        assert reading.fault.message.endswith("give each as a separate file")
 
 
 def test_files_that_cannot_be_looked_into_are_counted_by_what_they_are(

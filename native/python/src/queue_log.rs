@@ -36,7 +36,7 @@ impl QueueLogDecoder {
                 of_kind.map(|known| known.name).collect::<Vec<_>>().join(", ")
             };
             PyValueError::new_err(format!(
-                "form is one of {}, or {} with a declaration",
+                "form must be one of {}, or {} with a declaration",
                 names(false),
                 names(true)
             ))

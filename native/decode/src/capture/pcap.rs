@@ -130,7 +130,7 @@ impl PcapReader {
             return Err(Fault::new(
                 FaultKind::CorruptRecord,
                 format!(
-                    "another capture begins at offset {offset}; join captures with mergecap, or give each as a file"
+                    "another capture begins at offset {offset}; join captures with mergecap, or give each as a separate file"
                 ),
                 Some(offset),
             ));

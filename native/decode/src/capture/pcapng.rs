@@ -172,7 +172,7 @@ impl PcapngReader {
                 return Err(Fault::new(
                     FaultKind::UnrecognisedFormat,
                     format!(
-                        "section header: pcapng version {major}.{minor} at offset {}; versions 1.0 and 1.2 are read, write the capture again with Wireshark or editcap",
+                        "section header: pcapng version {major}.{minor} at offset {}; versions 1.0 and 1.2 are read; write the capture again with Wireshark or editcap",
                         offset + 12
                     ),
                     Some(offset),

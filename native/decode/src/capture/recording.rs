@@ -95,7 +95,7 @@ impl FileReader {
                 if time_ns < last_ns - overlap_ns {
                     return Err(Fault::new(
                         FaultKind::OverlappingCaptures,
-                        "captures of overlapping times in one archive; give each as a file of its own",
+                        "captures with overlapping times in one archive; give each as a separate file",
                         None,
                     ));
                 }

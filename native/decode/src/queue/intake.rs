@@ -103,7 +103,7 @@ impl Intake {
         });
         let Some(time_ns) = time_ns else {
             let message = format!(
-                "queue log: the event at offset {offset} has a time that cannot be ({} ns); it was left out",
+                "queue log: the event at offset {offset} has an impossible time ({} ns); it was left out",
                 event.time_ns
             );
             self.refuse(

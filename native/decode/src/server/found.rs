@@ -11,7 +11,7 @@ decoded! {
     pub(crate) enum NameSource of "server name" {
         Tls = "tls": "name, offered version and application protocols of a ClientHello that begins in the first 24 TCP segments with data, in any order \
                       and number of segments and records (RFC 8446, RFC 6066, RFC 7301); an encrypted one inside is reported (RFC 9849)",
-        Quic = "quic": "the same of a ClientHello in Initial packets of QUIC 1, 2, drafts 23 to 34 and Facebook's mvfst, in any order (RFC 9001, RFC 9369)",
+        Quic = "quic": "the same for a ClientHello in Initial packets of QUIC 1, 2, drafts 23 to 34 and Facebook's mvfst, in any order (RFC 9001, RFC 9369)",
         Dns = "dns": "A and AAAA answers over UDP and TCP port 53, for flows that the client then begins to such an address (RFC 1035)",
     }
 }

@@ -173,7 +173,7 @@ DOCUMENTS: tuple[tuple[Callable[[Document], bool], str], ...] = (
         _has("UUID", "Server", "Client"),
         "an annotation file of M-Lab, which has no measurements; ingest the NDT results of the same day",
     ),
-    (_has("lighthouseResult"), "PageSpeed Insights' response; save its lighthouseResult as a file of its own"),
+    (_has("lighthouseResult"), "PageSpeed Insights' response; save its lighthouseResult as a separate file"),
     (_has("info", "browserScripts"), "browsertime's result; give the HAR that it writes"),
     (
         _has("UUID", "TracerouteCallerVersion"),

@@ -221,7 +221,7 @@ impl Zipped {
         }
         Err(Fault::new(
             FaultKind::Checksum,
-            "zip: its checksum does not match, and any byte of it may be wrong; copy the file again",
+            "zip: its checksum does not match, so any byte of it may be wrong; copy the file again",
             None,
         ))
     }
@@ -242,7 +242,7 @@ impl Zipped {
 }
 
 fn damaged(how: &str) -> String {
-    format!("zip: what is deflated is damaged ({how}); copy the file again")
+    format!("zip: the deflated data is damaged ({how}); copy the file again")
 }
 
 /// The sizes of 64 bits among extra fields, each with its number and length before it.

@@ -124,7 +124,7 @@ fn captures_of_overlapping_times_in_an_archive_are_not_pooled() {
         let fault = summary.fault.unwrap();
         assert_eq!(fault.kind, FaultKind::OverlappingCaptures);
         let overlap =
-            "of the archive: captures of overlapping times in one archive; give each as a file of its own";
+            "of the archive: captures with overlapping times in one archive; give each as a separate file";
         assert!(fault.message.ends_with(overlap), "{fault}");
         let last_ns = pooled.last().map(|last_us| i64::from(*last_us) * 1000);
         assert_eq!(capture_span(&input).unwrap().last_ns, last_ns);

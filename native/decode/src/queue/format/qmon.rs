@@ -144,7 +144,7 @@ impl QmonReader {
                 Fault::new(
                     FaultKind::CorruptRecord,
                     format!(
-                        "queue log: the probe says at offset {offset} that it failed; what follows is not read, record again"
+                        "queue log: the probe says at offset {offset} that it failed, so what follows is not read; record again"
                     ),
                     Some(offset),
                 ),
