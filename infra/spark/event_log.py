@@ -115,7 +115,7 @@ def main() -> None:
     """Print the stages that took longest."""
     parser = argparse.ArgumentParser(description="Where a Spark application spent its time, from its event log.")
     parser.add_argument("log", type=Path, nargs="+", help="event log: a file, or a folder of parts")
-    parser.add_argument("--stages", type=int, default=20, help="number of stages to print, those with the most CPU time")
+    parser.add_argument("--stages", type=int, default=20, help="stages to print, those with the most CPU time")
     options = parser.parse_args()
     for log in options.log:
         try:

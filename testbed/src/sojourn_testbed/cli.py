@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def show(plan_file: PlanFile, repetitions: Repetitions = None, image: Image = None) -> None:
-    """Show what a plan would run, in which order, how long it takes, and how large it gets.
+    """Show what a plan would run, in which order, how long it takes, and how much disk space it needs.
 
     Nothing is run and nothing is written.
 
@@ -56,10 +56,10 @@ def run(
         ),
     ] = 1,
 ) -> None:
-    """Carry out a plan: each cell repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
+    """Run a plan: each cell is repeated, in random order within blocks, checked, and kept for `sojourn ingest`.
 
-    After a kill, the same command continues. A run whose captures, queue log and counters disagree is tried
-    again, and then kept but left out of aggregates, with the reason.
+    After a kill, the same command continues. A run whose captures, queue log and counters disagree is tried again. If
+    they still disagree, it is kept but excluded from aggregates, with the reason.
 
     For example:
 

@@ -136,7 +136,7 @@ def compare_builds_command(
     """Compare two installations row for row: every lake table, and every mart that both serve.
 
     Counts, integers, text, flags and bins must be equal; doubles may differ by 1e-9 of their value. Every difference is
-    listed; if there is any, the exit status is 1. Of snapshots, only the marts are compared.
+    listed; if there is any, the exit status is 1. For snapshots, only the marts are compared.
 
     For example:
 

@@ -29,7 +29,9 @@ def look(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help=f"Page to write. Default: {DEFAULT_PAGE} here. Replaces only an earlier page."),
+        typer.Option(
+            help=f"Page to write. Default: {DEFAULT_PAGE} in the current folder. Only an earlier page is replaced."
+        ),
     ] = None,
     json_numbers: Annotated[
         bool,

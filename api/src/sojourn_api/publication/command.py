@@ -114,9 +114,9 @@ def verify(
     Without PERMALINK: every file has the bytes that were published, the documents of a whole build give its id, and
     every figure of the index page follows from the published data. With PERMALINK: print the rows that the data give.
 
-    With --inputs the build is made again from the inputs that the RO-Crate lists, found by their content below the
-    folder under whatever name, and compared: the figure, or every published file. The same bytes need the same
-    versions and the same address key (SOJOURN_ADDRESS_KEY); figures without addresses need no key.
+    With --inputs, the build is repeated from the inputs that the RO-Crate lists, found by their content below the
+    folder under any name, and compared: the figure, or every published file. The same bytes need the same versions and
+    the same address key (SOJOURN_ADDRESS_KEY); figures without addresses need no key.
 
     For example:
 

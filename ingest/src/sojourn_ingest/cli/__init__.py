@@ -101,7 +101,7 @@ def application() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         help="How long do packets wait, who gets the bandwidth, who is harmed, and does anyone notice?\n\n"
-        "sojourn look shows what files hold, on one page. "
+        "sojourn look shows the content of files on one page. "
         "The usual order is sojourn ingest (files into the lake), sojourn build "
         "(lake into marts, published as a snapshot), sojourn serve (the snapshot over HTTP) or sojourn publish "
         "(the snapshot as a folder for a static host).",

@@ -37,11 +37,13 @@ def connections(
         Path,
         typer.Option(help="Folder to write to, one Parquet file per day. The true distribution is written next to it."),
     ],
-    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Connections.")] = 1_000_000,
+    rows: Annotated[int, typer.Option(min=1, max=MOST_ROWS, help="Number of connections.")] = 1_000_000,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Random seed; each seed gives a different synthetic data set.")
     ] = 1,
-    days: Annotated[int, typer.Option(min=1, max=3660, help="Days over which the connections are spread.")] = 28,
+    days: Annotated[
+        int, typer.Option(min=1, max=3660, help="Number of days over which the connections are spread.")
+    ] = 28,
     workers: Annotated[
         int, typer.Option(min=1, help="Number of days written in parallel; each uses one core.")
     ] = os.cpu_count() or 1,
@@ -50,7 +52,7 @@ def connections(
 
     Every row, and everything served from it, is labelled synthetic. The same rows, seed and days give the same bytes.
     Ingest the folder with `sojourn ingest`. OUT.truth.json contains the true shares, quantiles and shares of hosts of
-    the data set, computed and not drawn.
+    the data set, computed, not sampled.
 
     For example:
 
@@ -88,7 +90,7 @@ def flent(
 ) -> None:
     """Generate flent results for two queues, six repetitions each, in which FQ-CoDel waits 95 ms less than pfifo.
 
-    The tutorial on flent reads them. Flent has no flag for what was not measured: the note in each file states it.
+    They are the input of the flent tutorial. Flent has no flag for synthetic data, so the note in each file states it.
 
     For example:
 

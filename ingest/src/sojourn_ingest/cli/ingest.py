@@ -105,7 +105,7 @@ def ingest(
       sojourn ingest --engine spark --master spark://cluster:7077 /mnt/captures
 
     Objects in a store are read like files. Configure access with the store's environment variables, such as
-    AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID. Each object is copied to $TMPDIR while it is read, with --engine spark on
+    AWS_ENDPOINT_URL and AWS_ACCESS_KEY_ID. Each object is copied to $TMPDIR while it is read; with --engine spark, on
     the worker.
     """
     require_spark_for(master, spark_conf, engine)

@@ -24,11 +24,13 @@ def register(app: typer.Typer) -> None:
 
 def video(
     sent: Annotated[Path, typer.Argument(help="The sender's video file.")],
-    after: Annotated[Path, typer.Option(help="Capture behind the bottleneck, or at the receiver.")],
+    after: Annotated[Path, typer.Option(help="Capture after the bottleneck, or at the receiver.")],
     out: Annotated[Path, typer.Option(help="Folder of the run: ssim.log and psnr.log are written there.")],
     before: Annotated[
         Path | None,
-        typer.Option(help="Capture before the bottleneck. Needed if the stream has other timestamps than the file."),
+        typer.Option(
+            help="Capture before the bottleneck. Needed if the timestamps of the stream differ from those in the file."
+        ),
     ] = None,
     ssrc: Annotated[
         int | None, typer.Option(min=0, max=2**32 - 1, help="SSRC of the RTP stream, if the capture has several.")

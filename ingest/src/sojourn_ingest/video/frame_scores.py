@@ -59,7 +59,7 @@ def score_frames(
     sent
         The sender's video file, in any form that ffmpeg reads.
     after, before
-        Capture behind the bottleneck, and, if there is one, before it: it says at which time of the stream the clip
+        Capture after the bottleneck, and, if there is one, before it: it says at which time of the stream the clip
         begins. Without it, the file must have the times of the stream, as a transport stream that is sent as it is.
     out
         Folder to write to, such as that of the run's manifest.

@@ -18,7 +18,7 @@ DEFAULT_METRIC = "queuing_delay_mean"
 
 def register(app: typer.Typer) -> None:
     """Add ``report`` to the command line."""
-    app.command("report", short_help="Fit queue, congestion control and rate to a study, on one page.")(report)
+    app.command("report", short_help="Model a metric of a study by queue, congestion control and rate.")(report)
 
 
 def report(
@@ -63,13 +63,13 @@ def report(
 ) -> None:
     """Model a metric of a study by queue, congestion control and rate, and write a self-contained HTML page.
 
-    The model is a linear mixed model: the three factors with all their interactions are fixed effects, blocks of runs
-    are random effects. It is fitted by REML, and the 95 % intervals use Satterthwaite's degrees of freedom. The page
-    has the question, the data, the model in words and as a formula, every estimate with its interval, checks of the
-    residuals with figures, and its limits. The unit is the run: packets of one run are not independent replicates.
+    The model is a linear mixed model: the three factors with all their interactions are fixed effects, and blocks of
+    runs are random effects. It is fitted by REML, and the 95 % intervals use Satterthwaite's degrees of freedom. The
+    page has the question, the data, the model in words and as a formula, every estimate with its interval, checks of
+    the residuals with figures, and its limits. The unit is the run: packets of one run are not independent replicates.
 
-    The command needs a published build (sojourn build). If the runs do not suffice for the model (one run of each cell,
-    one block, cells without a run, or no variation), it prints one line that says which runs are missing.
+    The command needs a published build (sojourn build). If there are too few runs for the model (one run per cell, one
+    block, cells without a run, or no variation), it prints one line that says which runs are missing.
 
     A factor with only one level in the study is left out of the model. Solo runs are left out unless you use --where
     start_order=solo. If runs also differ in something else, such as the RTT, they are not pooled: select with --where.

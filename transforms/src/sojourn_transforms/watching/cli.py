@@ -53,8 +53,8 @@ def watch(
 
       sojourn watch --once /captures
 
-    Consecutive files of a rotated capture become one recording, with at most 60 files or 1 GiB; a longer connection is
-    counted again in the next. sojourn ingest has no such limit.
+    Consecutive files of a rotated capture become one recording, with at most 60 files or 1 GiB; a connection that lasts
+    longer is counted again in the next recording. sojourn ingest has no such limit.
     """
     missing = next((folder for folder in folders if not folder.is_dir()), None)
     if missing is not None:
