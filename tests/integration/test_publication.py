@@ -67,7 +67,7 @@ def again(site: Path, study: Path) -> Path:
     (elsewhere / "other.txt").write_text("not an input")
     var = study.parent / "again"
     said = sojourn("verify", site, "--inputs", elsewhere, "--rebuild-in", var)
-    assert "the inputs give every published file with the same bytes: the same build" in said
+    assert "the inputs reproduce every published file byte for byte: the same build" in said
     return var
 
 

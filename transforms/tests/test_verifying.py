@@ -272,7 +272,7 @@ def test_a_deleted_commit_is_named_and_its_files_stay_until_it_is_back(var: Path
     result = runner.invoke(maintain, ["verify", "--var", str(var)])
     assert result.exit_code == 1
     assert f"commit {path.stem} is missing" in result.output
-    assert f"no commit names an outcome of {source}" in result.output
+    assert f"no commit names the outcome of {source}" in result.output
     before = sorted((var / "lake" / "data").rglob("*"))
     with pytest.raises(LakeDamagedError, match=f"commit {path.stem} is missing; run sojourn maintain repair"):
         ingest(var, folder)

@@ -92,7 +92,7 @@ def _say_missing(out: Console, lake: Lake, verification: Verification) -> None:
     if not verification.unnamed:
         return
     for path in sorted({path for path, _ in unnamed_outcomes(lake)}):
-        _say(out, f"no commit names an outcome of {path}")
+        _say(out, f"no commit names the outcome of {path}")
     for name in verification.unnamed[:SHOWN]:
         _say(out, f"no commit names {name}")
     if len(verification.unnamed) > SHOWN:

@@ -235,7 +235,7 @@ def test_a_block_of_which_the_rule_is_given_is_used(capsys: pytest.CaptureFixtur
 
 
 REFUSALS: dict[str, tuple[Change, str]] = {
-    "one block": (lambda run: run if run["run_id"].endswith("_rep1") else None, "one run a cell"),
+    "one block": (lambda run: run if run["run_id"].endswith("_rep1") else None, "one run per cell"),
     "a cell is missing": (
         lambda run: None if (run["queue_label"], run["bandwidth_bps"]) == ("CoDel", 4_000_000) else run,
         r"2 of 12 cells have no run \(CoDel, cubic, 4 Mbit/s; CoDel, bbr, 4 Mbit/s\).*add 6 runs of each \(12 in all\)",
@@ -250,7 +250,7 @@ REFUSALS: dict[str, tuple[Change, str]] = {
     "nothing differs": (
         lambda run: run if (run["queue_label"], run["congestion_control"], run["bandwidth_bps"])
         == ("CoDel", "bbr", 4_000_000) else None,
-        r"no factor varies: all 6 runs have queue_label CoDel.*add runs with a second",
+        r"no factor varies: all 6 runs have queue_label CoDel.*add as many runs with a second",
     ),
     "no variation": (lambda run: run | {"mean_ms": 7.0}, "no variation"),
     "all are excluded": (

@@ -78,7 +78,7 @@ ALWAYS = ("study_id", "queue_label")
 SETTINGS = (*ALWAYS, *(part for part in CONFIGURATION if part not in (*ALWAYS, "aqm", *QUEUE_SIZE, *OF_RUN)))
 """What is set for a run, in the order of a group's name."""
 OVER_RUNS = (
-    "Each box is of runs: quartiles, and lines from 5 % to 95 %. n is the number of runs with a value; excluded runs "
+    "Each box shows runs: quartiles, and lines from 5 % to 95 %. n is the number of runs with a value; excluded runs "
     "are left out."
 )
 DECLARED: tuple[Boxes | Figure, ...] = (

@@ -70,7 +70,7 @@ def _reading(publication: Publication) -> list[str]:
         "<h2>Read it</h2>",
         "<p>DuckDB reads the files over HTTP and fetches only the parts that a query needs:</p>",
         f"<pre>{escape(attach)}</pre>",
-        "<p>The same from a folder: <code>duckdb -init views.sql</code>. Each figure has a permalink; "
+        "<p>From a local copy of the folder: <code>duckdb -init views.sql</code>. Each figure has a permalink; "
         "<code>sojourn verify FOLDER PERMALINK</code> computes it again.</p>",
         "<h2>Cite it</h2>",
         f"<p>{escape(citation_text(publication))}</p>",

@@ -109,9 +109,14 @@ def _check(out: Path) -> None:
         typer.echo(printable(fault))
     if checked.faults:
         _fail(
-            f"{out} is not as it was published, {len(checked.faults):,} times; fetch the folder again, or publish again"
+            f"{out} differs in {len(checked.faults):,} places from what was published; fetch the folder "
+            "again, or publish again"
         )
-    of_build = "the documents give its id" if checked.build_id_checked else "a choice of it, so its id is not checked"
+    of_build = (
+        "the documents give its id"
+        if checked.build_id_checked
+        else "they are a selection of the build, so its id is not checked"
+    )
     typer.echo(
         f"build {checked.build_id}: all documents and Parquet files ({checked.files:,}) are as published; {of_build}; "
         f"figures that follow from the data: {checked.figures:,}"
@@ -130,10 +135,10 @@ def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_o
         for line in lines[:SHOWN]:
             typer.echo(printable(line))
         if lines:
-            _fail(f"{link}: the inputs give other values than were published")
+            _fail(f"{link}: the inputs give values that differ from the published ones")
         _print_rows(again)
         typer.echo(
-            f"the inputs give what was published, in {len(again.rows):,} row{'' if len(again.rows) == 1 else 's'}",
+            f"the inputs reproduce what was published, in {len(again.rows):,} row{'' if len(again.rows) == 1 else 's'}",
             err=True,
         )
         return
@@ -142,9 +147,9 @@ def _compare(out: Path, permalink: str | None, inputs: Path, var: Path, ingest_o
     for name in differing[:SHOWN]:
         typer.echo(f"other bytes: {printable(name)}")
     if differing:
-        _fail(f"files that differ: {len(differing):,}; equal bytes need the same versions, options of ingest and key")
+        _fail(f"files that differ: {len(differing):,}; equal bytes need the same versions, ingest options and key")
     same = "the same build" if snapshot.name == build_id else f"build {snapshot.name}, whose other files differ"
-    typer.echo(f"the inputs give every published file with the same bytes: {same}")
+    typer.echo(f"the inputs reproduce every published file byte for byte: {same}")
 
 
 def _print_rows(answer: Answer) -> None:

@@ -120,7 +120,9 @@ def check(folder: Path) -> Checked:
             answer = rows.answer(parse_permalink(figure["permalink"]))
             stated = figure["rows"]
             if not all(row in answer.rows for row in stated):
-                wrong.append(f"{figure['title']}: the data give other values than {FIGURES}: {figure['permalink']}")
+                wrong.append(
+                    f"{figure['title']}: the data give values that differ from {FIGURES}: {figure['permalink']}"
+                )
     return Checked(opened.build_id, files, whole, len(figures), tuple(wrong))
 
 

@@ -90,7 +90,7 @@ def delay_cdf(axes: Axes, curves: Sequence[Curve], label: str = "ms", mark: str 
         axes.xaxis.set_minor_formatter(lambda _value, _place: "")
     axes.set_ylim(0, 1.02)
     axes.set_xlabel(label)
-    axes.set_ylabel(mark or "share up to it")
+    axes.set_ylabel(mark or "cumulative share")
     _legend(axes, [curve.label for curve in curves])
 
 

@@ -96,7 +96,7 @@ def _checks(fitted: Fitted) -> Table:
         },
         _tested("residuals are normal", check.normality),
         _tested("effects of blocks are normal", check.normality_of_blocks),
-        _tested("cells have one variance", check.equal_variance),
+        _tested("cells have the same variance", check.equal_variance),
         {
             "check": "no residual is beyond 4 standard deviations",
             "result": "no" if check.outliers.size else "yes",

@@ -61,7 +61,7 @@ def findings(fitted: Fitted, differences: list[Difference]) -> list[str]:
         unit = "" if fitted.runs.metric.unit in (None, "ratio") else f" {fitted.runs.metric.unit}"
         if one.p_corrected > SIGNIFICANT:
             amount = f"{value:,.{digits}f}{'' if fitted.is_log else unit} [{lower:,.{digits}f}, {upper:,.{digits}f}]"
-            sentence = f"cannot tell from {contrast.baseline}: {'ratio' if fitted.is_log else 'difference'} {amount}"
+            sentence = f"cannot be told from {contrast.baseline}: {'ratio' if fitted.is_log else 'difference'} {amount}"
         elif fitted.is_log:
             sentence = f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}] times that of {contrast.baseline}"
         else:

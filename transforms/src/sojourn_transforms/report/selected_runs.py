@@ -33,8 +33,8 @@ FACTORS_OF_MODEL = {
 _DETERMINED = {part for name in FACTORS_OF_MODEL for part in FACTORS[name].determines} | {"study_id"}
 _AT_THE_END = r"_rep(\d+)$"
 BLOCKS = {
-    "block": "runs that their manifests give the same block",
-    "repetition": "runs with the same number of repetition",
+    "block": "runs with the same block in their manifests",
+    "repetition": "runs with the same repetition number",
     "session": "runs of the same session",
     _AT_THE_END: "runs whose id ends with the same _rep number, "
     "which sojourn testbed gives each randomised block of a plan",

@@ -271,7 +271,7 @@ def modes(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:
         tested = dip_test(values, UNIT)
         notes = [*tested.notes]
         if tested.p_value is not None and values.size < FEWEST_FOR_MODES:
-            notes.append(f"n is below {FEWEST_FOR_MODES}: a second mode is seldom found")
+            notes.append(f"n is below {FEWEST_FOR_MODES}: a second mode is rarely found")
         row = _setting(runs, request.metric) | {
             "n": values.size,
             "value_unit": request.metric.unit,

@@ -190,7 +190,11 @@ def verdict(
         f"{'lower' if value < 0 else 'higher'} by {_number(abs(value), decimals)}{named} "
         f"[{_number(low, decimals)}, {_number(high, decimals)}]"
     )
-    return text if p_corrected <= alpha else f"no difference shown: {text}, lost to the correction for many tests"
+    return (
+        text
+        if p_corrected <= alpha
+        else f"no difference shown: {text}, not significant after correction for multiple tests"
+    )
 
 
 def _verdict_of_ratio(value: float, interval: Interval, decimals: int, is_significant: bool) -> str:
@@ -200,4 +204,6 @@ def _verdict_of_ratio(value: float, interval: Interval, decimals: int, is_signif
     if interval.lower <= 1 <= interval.upper:
         return f"no difference shown: {span}"
     text = f"{'lower' if value < 1 else 'higher'}: {span}"
-    return text if is_significant else f"no difference shown: {text}, lost to the correction for many tests"
+    return (
+        text if is_significant else f"no difference shown: {text}, not significant after correction for multiple tests"
+    )

@@ -99,7 +99,7 @@ def design_of(
         held = ", ".join(f"{factor.name} {factor.levels[0]}" for factor in factors)
         raise DesignRefusedError(
             f"no factor varies: all {_runs(len(values))} have {held}; "
-            f"add runs with a second {' or '.join(factor.name for factor in factors)}, as many as there are"
+            f"add as many runs with a second {' or '.join(factor.name for factor in factors)}"
         )
     chosen = tuple(factors[place] for place in varying)
     cells = list(itertools.product(*(factor.levels for factor in chosen)))
@@ -121,8 +121,8 @@ def design_of(
     within = values - (np.bincount(cell, weights=values) / runs)[cell]
     if np.abs(within).max() <= 1e-12 * max(1.0, float(np.abs(values).max())):
         raise DesignRefusedError(
-            f"no variation: within each of the {len(cells)} cells all runs have the same value, so nothing says "
-            "how far repetitions differ; choose another metric"
+            f"no variation: within each of the {len(cells)} cells all runs have the same value, so the spread "
+            "of repetitions is not known; choose another metric"
         )
     return design
 
@@ -145,8 +145,8 @@ def _check_cells(cells: list[tuple[str, ...]], runs: Integers) -> None:
         )
     if int(runs.max()) == 1:
         raise DesignRefusedError(
-            f"one run a cell: nothing says how far repetitions differ; add a block of 1 run of each of the "
-            f"{len(cells)} cells ({_runs(len(cells))}), better four such blocks"
+            f"one run per cell: the spread of repetitions is not known; add a block of 1 run of each of the "
+            f"{len(cells)} cells ({_runs(len(cells))}), preferably four such blocks"
         )
 
 
@@ -154,8 +154,8 @@ def _check_blocks(design: Design) -> None:
     counts, cells = design.counts, design.cells
     if len(design.blocks) == 1:
         raise DesignRefusedError(
-            f"one block ({design.blocks[0]}): nothing says how far blocks differ; add a block of 1 run of each of the "
-            f"{len(cells)} cells ({_runs(len(cells))}), better four such blocks"
+            f"one block ({design.blocks[0]}): the spread of blocks is not known; add a block of 1 run of each of the "
+            f"{len(cells)} cells ({_runs(len(cells))}), preferably four such blocks"
         )
     if int(counts.sum(axis=1).max()) == 1:
         raise DesignRefusedError(

@@ -293,8 +293,8 @@ def _searched(design: Design, values: Reals) -> tuple[float, float, _Parts]:
             maxima.append(float(scipy.optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-10)))
     if not maxima:
         raise DesignRefusedError(
-            f"blocks differ more than {SEARCHED_RATIOS[-1]:.0e} times as much as runs of one block do beside their "
-            "cells: the variance between runs is hardly above 0; add blocks, or choose another metric"
+            f"blocks differ more than {SEARCHED_RATIOS[-1]:.0e} times as much as runs within a block: the "
+            "variance between runs is close to 0; add blocks, or choose another metric"
         )
     searched = [(ratio, *_profiled(design, values, ratio)) for ratio in maxima]
     ratio, residual_variance, parts = min(searched, key=lambda one: one[2].deviance)
