@@ -147,7 +147,8 @@ def test_families_are_of_one_study() -> None:
 VERDICTS = [
     (LOW, HIGH, 0.01, None, "lower by 62.5 ms [58.0, 66.0]"),
     (HIGH, LOW, 0.01, None, "higher by 62.5 ms [58.0, 66.0]"),
-    (LOW, HIGH, 0.2, None, "no difference shown: lower by " "62.5 ms " "[58.0, " "66.0], not " "significant " "after " "correction for multiple tests"),
+    (LOW, HIGH, 0.2, None, "no difference shown: lower by 62.5 ms [58.0, 66.0], "
+     "not significant after correction for multiple tests"),
     (LOW, [v + 0.5 for v in LOW], 0.6, None, "no difference shown: -0.5 ms [-3.5, 2.5]"),
     (LOW, [v + 0.5 for v in LOW], 0.6, 0.01, "no relevant difference: within ±5 ms [-3.5, 2.5]"),
     (LOW, [v + 0.5 for v in LOW], 0.6, 0.2, "no difference shown: -0.5 ms [-3.5, 2.5]"),
