@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.yaml", help="The plan.", exists=True, dir_okay=False)]
-Repetitions = Annotated[int | None, typer.Option(min=1, help="Repetitions of each cell, instead of the plan's.")]
+Repetitions = Annotated[
+    int | None, typer.Option(min=1, help="Repetitions of each cell, instead of the number in the plan.")
+]
 Image = Annotated[
     Path | None, typer.Option(help="Folder of the guest's image.  [default: ~/.cache/sojourn/testbed-image]")
 ]

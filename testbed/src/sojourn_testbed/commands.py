@@ -108,7 +108,9 @@ def run_plan(
     plan = _loaded(plan_file)
     folder = (out or Path(plan.study)).resolve()
     if guests > 1 and backend == "netns":
-        raise typer.BadParameter("namespaces of one machine take one run at a time", param_hint="--guests")
+        raise typer.BadParameter(
+            "only one run at a time is possible in the namespaces of one machine", param_hint="--guests"
+        )
     chosen = QemuBackend(_image(image)) if backend == "qemu" else NetnsBackend(_image(image))
     try:
         chosen.check(plan)

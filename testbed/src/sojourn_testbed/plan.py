@@ -237,7 +237,7 @@ class Plan(BaseModel, extra="forbid", frozen=True):
         if empty:
             raise ValueError(f"programme {empty[0]!r} has no step; a run without one is {STEADY}")
         if STEADY in self.programmes:
-            raise ValueError(f"{STEADY} is the name of runs without a step; call the programme otherwise")
+            raise ValueError(f"{STEADY} is the name of runs without a step; rename the programme")
 
     def _has_its_workloads(self) -> None:
         _check_names("workload", self.axes.workload, self.workloads, {NO_BACKGROUND, *WORKLOADS})
@@ -312,7 +312,8 @@ def load_plan(path: Path) -> Plan:
         content["clip"] = path.parent / clip
         if not content["clip"].is_file():
             raise PlanError(
-                f"{path}: clip: there is no file {content['clip']}; make it as the documents say, with ffmpeg"
+                f"{path}: clip: there is no file {content['clip']}; create it with ffmpeg, as the "
+                "documentation describes"
             )
     try:
         return Plan.model_validate(content)

@@ -113,9 +113,9 @@ LOOK = Frame(
     generator="sojourn look",
     about="How long packets wait, who gets the bandwidth, who is harmed: what is in these files",
     closing_key="keep",
-    closing_title="Keep it",
-    closing="sojourn look stores nothing. To put the same files into a warehouse, compare them with others, "
-    "and serve them:",
+    closing_title="Put these files into a warehouse",
+    closing="sojourn look stores nothing. To put the same files into a warehouse, where you can compare them "
+    "with others and serve them:",
     footer="Hosts are not named, and addresses in texts are hidden. This page loads nothing from the network.",
     then=("sojourn build", "sojourn serve"),
 )
