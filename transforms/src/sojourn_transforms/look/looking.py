@@ -165,7 +165,7 @@ def _tiles(view: View, files: Section) -> list[Tile]:
                 for row in view.rows("run_queuing_delay", f"role = '{role}' and p95_ms is not null", "run_id")
             ]
             if len(delays) == 1:
-                tiles.append(Tile(f"{delays[0]:.1f} ms", f"queuing delay, 95 % of packets, {name}"))
+                tiles.append(Tile(f"{delays[0]:.1f} ms", f"95th percentile of queuing delay, {name}"))
         grades = view.rows("run_outcome", "bufferbloat_grade is not null", "run_id") if view.has("series") else []
         if len(grades) == 1:
             tiles.append(Tile(grades[0]["bufferbloat_grade"], "bufferbloat grade"))

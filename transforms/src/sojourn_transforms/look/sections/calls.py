@@ -47,7 +47,7 @@ def _rtp(view: View) -> Items:
         Column("rate_kbps", "rate", "kbit/s", 1),
         Column("loss_percent", "lost", "%", 3),
         Column("jitter_mean_ms", "mean jitter", "ms", 2),
-        Column("rtcp_rtt_mean_ms", "RTT by RTCP", "ms", 1),
+        Column("rtcp_rtt_mean_ms", "RTT from RTCP", "ms", 1),
         Column("mos_bound", "MOS at most", "1 to 5", 2),
         Column("why", "no MOS because"),
     )
@@ -93,8 +93,8 @@ def _set_up(view: View) -> Items:
         Column("duration_ms", "duration", "ms", 0),
         Column("rtp_streams", "RTP streams"),
         Column("media_path", "path", in_words=True),
-        Column("media_setup_ms", "until media", "ms", 1),
-        Column("stun_rtt_mean_ms", "RTT by STUN", "ms", 1),
+        Column("media_setup_ms", "time to media", "ms", 1),
+        Column("stun_rtt_mean_ms", "RTT from STUN", "ms", 1),
         Column("dtls_handshake_ms", "DTLS handshake", "ms", 1),
         Column("rtcp_packets", "RTCP packets"),
     )

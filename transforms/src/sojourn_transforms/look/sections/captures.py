@@ -402,13 +402,13 @@ def _marks(view: View, section: Section) -> list[Figure | Table]:
             "ECN codepoints",
             (
                 Column("protocol", "protocol"),
-                Column("ecn_mode", "ECN of the connection", in_words=True),
+                Column("ecn_mode", "ECN mode", in_words=True),
                 Column("directions", "directions of flows"),
                 Column("not_ect_packets", "Not-ECT"),
                 Column("ect0_packets", "ECT(0)"),
                 Column("ect1_packets", "ECT(1)"),
                 Column("ce_packets", "CE"),
-                Column("ce_percent", "CE of ECN-capable", "%", 3),
+                Column("ce_percent", "CE share of ECN-capable", "%", 3),
             ),
             rows,
             Evidence(

@@ -36,7 +36,7 @@ def connections_sections(view: View) -> list[Section]:
             (
                 Column("dataset", "data set"),
                 Column("rtt_basis", "RTT basis", in_words=True),
-                Column("sample_basis", "samples are", in_words=True),
+                Column("sample_basis", "sample basis", in_words=True),
                 Column("outcome", "outcome"),
                 Column("connections", "connections"),
             ),

@@ -325,7 +325,7 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             _RUN,
             _ROLE,
             Column("rate_mbps", "rate", "Mbit/s", 3),
-            Column("utilisation_percent", "of the link", "%", 1),
+            Column("utilisation_percent", "of the link rate", "%", 1),
             Column("packets", "packets"),
             Column("rate_basis", "basis", in_words=True),
         )
@@ -341,10 +341,10 @@ def _tables(view: View, section: Section, runs: Sequence[Run]) -> Items:
             _ROLE,
             Column("received_packets", "packets at the queue"),
             Column("dropped_packets", "dropped"),
-            Column("dropped_overlimit_packets", "of which queue full"),
-            Column("dropped_aqm_packets", "of which by AQM"),
+            Column("dropped_overlimit_packets", "dropped, queue full"),
+            Column("dropped_aqm_packets", "dropped by AQM"),
             Column("loss_percent", "dropped", "%", 3),
-            Column("ecn_marked_packets", "CE marks of the queue"),
+            Column("ecn_marked_packets", "CE marks by the queue"),
         )
         items.append(
             Table(

@@ -253,7 +253,7 @@ def _tables(view: View, section: Section) -> Items:
             Column("series", "series"),
             Column("idle_samples", "idle samples"),
             Column("loaded_samples", "loaded samples"),
-            Column("loaded_unanswered_samples", "not answered"),
+            Column("loaded_unanswered_samples", "unanswered"),
         )
         for row in delays:
             unanswered = row["loaded_unanswered_samples"]
