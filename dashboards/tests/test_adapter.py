@@ -246,7 +246,7 @@ def test_an_unknown_table_is_an_error_that_names_the_known(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("alter", "message"),
     [
-        (lambda page: {**page, "rows": page["rows"][:-1]}, "says 8 rows of run_harm but sent 7"),
+        (lambda page: {**page, "rows": page["rows"][:-1]}, "reported 8 rows of run_harm but sent 7"),
         (lambda page: {**page, "rows": [], "row_count": 0, "next_cursor": "x"}, "cursor for run_harm does not advance"),
         (lambda page: b"<html>", "something that is not JSON"),
         (lambda page: [], "with list, not an object"),

@@ -109,7 +109,8 @@ def serve(
         bool,
         typer.Option(
             "--without-keys",
-            help="Listen beyond this machine without keys, so that anyone who reaches the address can read.",
+            help="Allow other machines to connect without API keys. Anyone who can reach the address can read "
+            "every dataset.",
         ),
     ] = False,
     tls_certificate: Annotated[

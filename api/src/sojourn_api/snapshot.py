@@ -454,7 +454,9 @@ class SnapshotStore:
             self._note_fault(str(error), pointer)
             return
         except MemoryError:
-            self._note_fault(f"build {pointer.build_id}: not enough memory to open it beside the one before", pointer)
+            self._note_fault(
+                f"build {pointer.build_id}: not enough memory to open it next to the previous one", pointer
+            )
             return
         with self._lock:
             old, self._current = self._current, _Handle(snapshot, pointer.published_at)

@@ -276,7 +276,7 @@ Plan = Callable[[Script], None]
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (lambda script: script.page(2, row_count=3), "says 3 rows of run but sent 2"),
+        (lambda script: script.page(2, row_count=3), "reported 3 rows of run but sent 2"),
         (lambda script: script.page(0, "next"), "cursor for run does not advance"),
         (lambda script: (script.page(2, "next"), script.page(2, "next")), "cursor for run does not advance"),
         (lambda script: script.page(11), "more than 10 rows; filter it, or aggregate at the API"),

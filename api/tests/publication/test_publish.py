@@ -106,7 +106,7 @@ def test_a_dry_run_says_rows_and_bytes_and_writes_nothing(commands: Any, var: Pa
         (["--studies", "s-9"], "'s-9' is not a study of this build; expected s-1, s-2"),
         (["--datasets", "nothing"], "'nothing' is not a dataset of this build; expected "),
         (["--datasets", "run,studies"], "'studies' is not a dataset of this build; did you mean 'study'"),
-        (["--datasets", "types", "--studies", "s-1"], "does not go with --studies"),
+        (["--datasets", "types", "--studies", "s-1"], "cannot be combined with --studies"),
     ],
 )
 def test_what_is_not_in_the_build_is_refused(

@@ -70,7 +70,7 @@ def test_other_texts_are_no_permalinks(text: str) -> None:
 @pytest.mark.parametrize(
     ("permalink", "message"),
     [
-        ("b2/run_harm", "is of build b2; this publication is of b1"),
+        ("b2/run_harm", "belongs to build b2, but this publication to b1"),
         ("b1/nothing", "is not a dataset of this build"),
         ("b1/run_harm?aggregate=mode:harm_ratio", "is neither count nor function:column"),
         ("b1/run_harm?rolle=app", "'rolle' is not a parameter"),

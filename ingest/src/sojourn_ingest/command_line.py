@@ -87,7 +87,7 @@ def require_modules(*names: str) -> None:
 def require_spark_for(master: str | None, conf: list[str] | None, engine: str) -> None:
     """Raise typer.BadParameter if Spark's options are given to another engine, which would ignore them."""
     if engine != "spark" and (master is not None or conf):
-        raise typer.BadParameter("goes with --engine spark only", param_hint="--master or --spark-conf")
+        raise typer.BadParameter("applies only with --engine spark", param_hint="--master or --spark-conf")
 
 
 class UnconfirmedError(OperatorError):

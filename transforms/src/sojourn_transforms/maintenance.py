@@ -119,7 +119,7 @@ def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
             f"{group.table}: {counted(len(group.names), 'file')} ({size}) {verb} combined into one", highlight=False
         )
     if plan.loose_commits:
-        out.print(f"{counted(plan.loose_commits, 'commit')} {verb} put into a pack", highlight=False)
+        out.print(f"{counted(plan.loose_commits, 'commit')} {verb} combined into a pack", highlight=False)
 
 
 def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: bool, yes: bool) -> None:

@@ -227,8 +227,8 @@ IDLE = {"idle_median_ms": 10.0, "median_increase_ms": 30.0}
         ),
         (
             [LOADED | {"idle_median_ms": 50.0, "median_increase_ms": -10.0}, LONG | {"queue_label": "CoDel"}],
-            "The runs' medians under load are 40 to 505 ms, over 2 runs: the shortest and the longest with CoDel. It "
-            "is not shorter before the load.",
+            "The runs' medians under load are 40 to 505 ms, over 2 runs: the shortest and the longest with "
+            "CoDel. It is not shorter before the load.",
         ),
         (
             [LOADED | {"queue_label": None, "run_id": "a.json", "loaded_median_ms": 1234.5}],

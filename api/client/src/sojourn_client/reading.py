@@ -89,7 +89,9 @@ class Reader:
             page = self._connection.document(path, _page_query(query, size, cursor))
             build = _same_build(build, page["build_id"], dataset)
             if page["row_count"] != len(page["rows"]):
-                raise ApiError(f"Sojourn API says {page['row_count']} rows of {dataset} but sent {len(page['rows'])}")
+                raise ApiError(
+                    f"Sojourn API reported {page['row_count']} rows of {dataset} but sent {len(page['rows'])}"
+                )
             rows.extend(page["rows"])
             self._refuse_too_many(dataset, len(rows))
             following = page["next_cursor"]

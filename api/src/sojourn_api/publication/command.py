@@ -131,7 +131,7 @@ def verify(
     if inputs is not None and not inputs.is_dir():
         raise typer.BadParameter(f"{inputs}: no such folder", param_hint="--inputs")
     if inputs is None and (rebuild_in is not None or ingest_options):
-        raise typer.BadParameter("goes with --inputs only", param_hint="--rebuild-in or --ingest-options")
+        raise typer.BadParameter("applies only with --inputs", param_hint="--rebuild-in or --ingest-options")
     from sojourn_api.publication.reporting import run_verify
 
     run_verify(folder, permalink, inputs, rebuild_in, ingest_options)

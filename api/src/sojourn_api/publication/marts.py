@@ -58,7 +58,9 @@ def choose(datasets: Sequence[Dataset], choice: Choice) -> Chosen:
             left_out[dataset.name] = "not among the chosen datasets"
         elif choice.studies is not None and not _of_studies(dataset):
             if choice.datasets is not None:
-                raise PublicationError(f"--datasets {dataset.name} does not go with --studies: {_NOT_OF_A_STUDY}")
+                raise PublicationError(
+                    f"--datasets {dataset.name} cannot be combined with --studies: {_NOT_OF_A_STUDY}"
+                )
             left_out[dataset.name] = _NOT_OF_A_STUDY
         else:
             chosen.append(dataset)
@@ -146,7 +148,7 @@ class MartCopies:
         earlier = self._known.get(name)
         digest = sha256_of(path) if self._folder is not None or earlier is None else earlier.sha256
         if earlier is not None and (path.stat().st_size, digest) != (earlier.bytes, earlier.sha256):
-            raise PublicationError(f"{path} is not as files.json says; run `sojourn build --force`")
+            raise PublicationError(f"{path} differs from files.json; run `sojourn build --force`")
         if self._folder is not None:
             target = self._folder / DATA / name
             target.parent.mkdir(parents=True, exist_ok=True)

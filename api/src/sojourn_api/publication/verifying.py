@@ -148,7 +148,7 @@ def recompute(folder: Path, text: str) -> tuple[Permalink, Answer]:
     permalink = parse_permalink(text)
     if permalink.build_id not in (None, opened.build_id):
         raise PublicationError(
-            f"{permalink} is of build {permalink.build_id}; this publication is of {opened.build_id}"
+            f"{permalink} belongs to build {permalink.build_id}, but this publication to {opened.build_id}"
         )
     with opened.rows() as rows:
         return Permalink(opened.build_id, permalink.dataset, permalink.query), rows.answer(permalink)

@@ -77,7 +77,9 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, request: ShareRequest,
     """
     rows = runner.run(snapshot, shares_sql(request), request.selection.filters.parameters).to_pylist()
     if not rows and not of_systems(request):
-        raise invalid_parameter("threshold_ms", "no share of it is published; those of queuing_delay_share are")
+        raise invalid_parameter(
+            "threshold_ms", "no shares are published for it; use a threshold of queuing_delay_share"
+        )
     present = sorted({str(row[request.factor]) for row in rows})
     request = replace(request, baseline=known_baseline(request.factor, request.baseline, present))
     strata: dict[tuple[Any, ...], dict[str, list[dict[str, Any]]]] = {}

@@ -38,7 +38,7 @@ class DistributionParameters(DataParameters):
     """Parameters of ``/v1/distributions/{metric}``."""
 
     group: Text = Field(
-        default=None, description="Columns to group by, comma-separated; the basis of measurement is always one."
+        default=None, description="Columns to group by, comma-separated, in addition to the basis of measurement."
     )
     statistic: Annotated[Text, OneOf(tuple(STATISTICS))] = Field(
         default=None, description=f"Statistic of each distribution; default: `{DEFAULT_STATISTIC}`."

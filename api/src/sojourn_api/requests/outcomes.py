@@ -32,7 +32,7 @@ class OutcomeParameters(DataParameters):
     """Parameters of ``/v1/outcomes/{metric}``."""
 
     group: Text = Field(
-        default=None, description="Columns to group by, comma-separated; the basis of measurement is always one."
+        default=None, description="Columns to group by, comma-separated, in addition to the basis of measurement."
     )
     percentiles: Text = Field(
         default=None,

@@ -164,7 +164,7 @@ def _sample(parameters: RowsParameters) -> Sample | None:
     seed = whole_number("seed", parameters.seed, 0, 2**31 - 1)
     if parameters.sample is None:
         if seed is not None:
-            raise invalid_parameter("seed", "is of a sample: give sample too, such as sample=0.01")
+            raise invalid_parameter("seed", "applies to samples only; give sample too, such as sample=0.01")
         return None
     share = Decimal(parameters.sample) if _SHARE.fullmatch(parameters.sample) else Decimal(0)
     if not 0 < share < 1:
@@ -201,10 +201,10 @@ def rows_request(
     excluded = LEAVE_OUT if aggregated else INCLUDE
     selection = select(context, parameters, dataset, dataset.by_name, group or (), excluded)
     if aggregated and parameters.select is not None:
-        raise invalid_parameter("select", "does not go with group or aggregate, which name the columns")
+        raise invalid_parameter("select", "cannot be combined with group or aggregate, which name the columns")
     sample = _sample(parameters)
     if aggregated and sample is not None:
-        raise invalid_parameter("sample", "does not go with group or aggregate, which are of all rows")
+        raise invalid_parameter("sample", "cannot be combined with group or aggregate, which use all rows")
     return RowsRequest(
         dataset=dataset,
         selection=selection,

@@ -130,7 +130,7 @@ class _Lines:
             shown = number if isinstance(number, int) and abs(number) < 10**6 else "none"
             raise InputError(
                 "unsupported_version",
-                f"rtcstats dump with file format {shown}, of which only {FILE_FORMAT} is read; save it with a newer "
+                f"rtcstats dump with file format {shown}; only {FILE_FORMAT} is read; save it with a newer "
                 "version of rtcstats, or save the dump of chrome://webrtc-internals",
             )
 

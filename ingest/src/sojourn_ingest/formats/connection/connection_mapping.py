@@ -59,7 +59,7 @@ class ConnectionTableMapping(BaseModel, extra="forbid"):
     def _check(self) -> ConnectionTableMapping:
         unknown = sorted(set(self.fields) - set(MAPPED) - set(RAW))
         if unknown:
-            raise ValueError(f"no column {', '.join(unknown)} to map to; there are {', '.join([*RAW, *MAPPED])}")
+            raise ValueError(f"no column {', '.join(unknown)} to map to; expected one of {', '.join([*RAW, *MAPPED])}")
         if "start_ns" not in self.fields:
             raise ValueError("start_ns needs a mapping, because every connection has a time")
         if {"client_address", "client_host"} <= set(self.fields):

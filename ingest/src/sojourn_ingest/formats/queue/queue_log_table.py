@@ -70,7 +70,7 @@ class QueueLogDescription(BaseModel, extra="forbid"):
     def _check(self) -> QueueLogDescription:
         unknown = sorted(set(self.fields) - set(FIELDS))
         if unknown:
-            raise ValueError(f"no field {', '.join(unknown)} to map to; there are {', '.join(FIELDS)}")
+            raise ValueError(f"no field {', '.join(unknown)} to map to; expected one of {', '.join(FIELDS)}")
         if "time" not in self.fields:
             raise ValueError("time needs a mapping")
         for name, mapping in self.fields.items():

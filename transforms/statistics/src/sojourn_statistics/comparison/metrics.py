@@ -123,7 +123,7 @@ METRICS = {
             "ratio",
             None,
             None,
-            "share of the time in which adaptive streaming stood still",
+            "share of the time for which adaptive streaming stalled",
         ),
         ComparisonMetric("qoe_score", "harm_qoe", "qoe_score", None, None, "qoe_metric", "quality score, by metric"),
         ComparisonMetric("mos", "run_mos", "mos", None, None, "qoe_model_id", "mean opinion score, by model"),
