@@ -112,7 +112,7 @@ def test_hosts_of_two_keys_are_never_one_host(tmp_path: Path) -> None:
     one = ingest(tmp_path / "one", tmp_path / "data" / "a", key=b"of lab a")
     two = ingest(tmp_path / "two", tmp_path / "data" / "b", key=b"of lab b")
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
-    assert "several address keys" in said
+    assert "different address keys" in said
     of = [lake.values("flow", "initiator_host_key") for lake in (one, two, Lake(tmp_path / "all" / "lake"))]
     assert all(str(key).startswith("hk-") for key in of[2])
     assert of[2] == of[0] | of[1]
@@ -184,7 +184,7 @@ def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Pa
     of_host = Pseudonymiser(b"key", forgotten=ForgottenHosts(b"forget")).forget_fingerprint(HOST)
     add_to_list(tmp_path / "one" / "forgotten.jsonl", fingerprint=of_host, host_keys=(), forgotten_ns=1, rows={})
     arguments = (tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
-    assert "forgotten other hosts" in merged(*arguments, status=1)
+    assert "forgotten different hosts" in merged(*arguments, status=1)
     assert not (tmp_path / "all").exists()
     merged(*arguments, "--forgotten-checked")
     (line,) = (tmp_path / "all" / "forgotten.jsonl").read_text().splitlines()

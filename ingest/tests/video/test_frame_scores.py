@@ -114,7 +114,7 @@ def test_packets_lost_at_the_ends_count_with_the_capture_before(clip: Path, tmp_
         application(), ["qoe", "video", str(clip), "--after", str(after), "--out", str(tmp_path)]
     )  # fmt: skip
     assert f"not in the mean: {FRAMES - scores.compared_frames} frames before the first that arrived" in done.output
-    assert "--before counts them" in done.output
+    assert "use --before to count them" in done.output
 
 
 def test_the_stream_is_put_together_in_order_and_copies_count_once(clip: Path, tmp_path: Path) -> None:
