@@ -113,7 +113,7 @@ def test_packets_lost_at_the_ends_count_with_the_capture_before(clip: Path, tmp_
     done = CliRunner().invoke(
         application(), ["qoe", "video", str(clip), "--after", str(after), "--out", str(tmp_path)]
     )  # fmt: skip
-    assert f"not in the mean: {FRAMES - scores.compared_frames} frames before the first that arrived" in done.output
+    assert f"{FRAMES - scores.compared_frames} frames before the first that arrived: no score" in done.output
     assert "use --before to count them" in done.output
 
 
