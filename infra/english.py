@@ -78,6 +78,9 @@ RULES = {
     r"what the words say": "what the statement says",
     r"from (?:two|three|four|five|six|seven|ten|\d+) (?:runs|days|calls|lines|hosts) on": "for six or more …",
     r"(?:Go|eBPF|Rust|Python) programmes?": "program",
+    r"comes? out again": "is reproduced",
+    r"the filters? leaves?": "that match the filters",
+    r"was committed stays": "committed files are kept",
     r"(?:stand|stands|stood) (?:beside|below|above)": "is next to, below or above",
 }
 #: A phrase may be wrapped: any white space counts as the space of a rule.
