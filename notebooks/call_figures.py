@@ -77,9 +77,9 @@ def calls_of_studies(api: Rows) -> list[Calls]:
         if calls.empty:
             reasons[study] = "no call against TCP"
         elif len(applications) < 2:
-            reasons[study] = f"calls of {applications[0]} alone"
+            reasons[study] = f"calls of {applications[0]} only"
         elif set(calls.start_order) != set(ORDERS):
-            reasons[study] = "one order of start"
+            reasons[study] = "only one start order"
         else:
             occurring = sorted(calls.congestion_control.unique(), key=lambda name: (name != "cubic", name))
             controls = CONTROLS_OF.get(study, tuple(occurring))

@@ -106,7 +106,7 @@ def of_incumbents(rows: pd.DataFrame, study: str) -> pd.DataFrame:
     against = competing(rows)
     first = against[against.incumbent_role.notna()]
     if left_out := sorted(set(against.application) - set(first.incumbent)):
-        print(f"{study}: not drawn, because it is the incumbent of no run: {', '.join(left_out)}")
+        print(f"{study}: not drawn, because it is not the incumbent in any run: {', '.join(left_out)}")
     return first
 
 

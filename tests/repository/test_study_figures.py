@@ -96,7 +96,7 @@ def test_tma23_figures_are_of_every_study_with_such_calls_on_its_own_links(capsy
     ]  # fmt: skip
     said = capsys.readouterr().out
     assert "no-tcp (no call against TCP)" in said
-    assert "one-app (calls of signal alone)" in said
+    assert "one-app (calls of signal only)" in said
     # The link with the rate of the demand: Signal's of the study alone, and nothing is drawn without one.
     eighth = drawn_of_calls('"tma23-figure-08"', harms)
     assert list(eighth) == ["tma23-figure-08"]
