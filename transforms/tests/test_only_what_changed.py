@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ from sojourn_transforms.comparing_builds import compare_builds
 pytestmark = pytest.mark.integration
 #: Inputs that are there at a time: a build from nothing takes as long as many steps.
 MOST_INPUTS = 6
-STEPS = 3
 
 
 class World:
@@ -120,26 +120,33 @@ class World:
 
 
 @pytest.mark.parametrize(
-    "sequences",
-    [pytest.param(1, id="one"), pytest.param(300, id="300", marks=pytest.mark.long)],
+    ("seed", "lengths"),
+    [
+        pytest.param(1, [3]),
+        # 300 sequences: every beginning of 15 long ones.
+        *(pytest.param(seed, range(1, 21), marks=pytest.mark.long) for seed in range(2, 17)),
+    ],
 )
-def test_random_changes_come_to_the_bytes_of_a_build_from_nothing(tmp_path: Path, sample: Path, sequences: int) -> None:
+def test_random_changes_come_to_the_bytes_of_a_build_from_nothing(
+    tmp_path: Path, sample: Path, seed: int, lengths: Sequence[int]
+) -> None:
     skipped = 0
-    for seed in range(1, 1 + sequences):
-        world = World(tmp_path / f"{seed}", sample, seed)
-        for _ in range(STEPS):
-            world.step()
-            report = world.build()
-            if report.built:
-                tests = (report.tests_passed, report.warnings)
-                skipped += report.tables - report.tables_built
-        other, expected = world.build_from_nothing(tmp_path / f"{seed}" / "from-nothing")
-        changes = f"seed {seed}: {', '.join(world.done)}"
-        compared = compare_builds(world.paths.var, other.var)
-        assert not compared.differences, changes
-        assert report.build_id == expected.build_id, changes
-        # A last step that changed nothing was not built, and its report counts nothing.
-        assert tests == (expected.tests_passed, expected.warnings), changes
-        shutil.rmtree(tmp_path / f"{seed}")
+    world = World(tmp_path / "world", sample, seed)
+    for length in range(1, 1 + max(lengths)):
+        world.step()
+        report = world.build()
+        if report.built:
+            tests = (report.tests_passed, report.warnings)
+            skipped += report.tables - report.tables_built
+        if length in lengths:
+            other, expected = world.build_from_nothing(tmp_path / "from-nothing")
+            changes = f"seed {seed}: {', '.join(world.done)}"
+            compared = compare_builds(world.paths.var, other.var)
+            assert not compared.differences, changes
+            assert report.build_id == expected.build_id, changes
+            # A step that changed nothing was not built, and its report counts nothing.
+            assert tests == (expected.tests_passed, expected.warnings), changes
+            shutil.rmtree(other.var)
+            print(f"seed {seed}, {length} steps: equal")
     # Not everything was built each time.
-    assert skipped > 100 * sequences
+    assert skipped > 30 * max(lengths)
