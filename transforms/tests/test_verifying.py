@@ -393,7 +393,7 @@ def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:
         f"commit {first.name} is not the one that the next commit names",
     )
     lake, before = Lake(var / "lake"), sorted((var / "lake").rglob("*.parquet"))
-    with pytest.raises(LakeDamagedError, match=f"commit {first.name} is not what"), lake.writing():
+    with pytest.raises(LakeDamagedError, match=f"commit {first.name} is not the one that"), lake.writing():
         compact(lake, plan_compaction(lake))
     assert sorted((var / "lake").rglob("*.parquet")) == before
     # What it said before, nobody can tell.

@@ -190,7 +190,7 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
     assert run(app, ["forget", "customer 7", "--yes", *var]).exit_code == 0
     gone = run(app, ["forget", HOST, "--yes", *var])
     assert gone.exit_code == 0
-    assert "\nrun sojourn build: " in gone.output
+    assert "\nrun sojourn build to rebuild " in gone.output
     assert "publications and copies in other folders still contain it" in gone.output
     lake.refresh()
     assert len(rows(lake, "connection")) == 1
@@ -221,7 +221,7 @@ def test_a_host_is_kept_out_before_the_first_ingest_and_without_the_lake(tmp_pat
         ensure_secrets(var / left)
     done = CliRunner().invoke(app, forget_it)
     assert done.exit_code == 0, done.output
-    assert "\nrun sojourn ingest, then sojourn build: " in done.output
+    assert "\nrun sojourn ingest, then sojourn build to rebuild " in done.output
     assert CliRunner().invoke(app, ["ingest", str(data), "--var", str(var)]).exit_code == 0
     key, _ = Pseudonymiser(address_key(Paths(var).secrets)).keys(HOST)
     assert key is not None

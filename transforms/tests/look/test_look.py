@@ -289,7 +289,7 @@ def test_only_a_page_of_ours_is_replaced(tmp_path: Path, capsys: pytest.CaptureF
     path = capture(tmp_path / "a.pcap", 2)
     foreign = tmp_path / "thesis.html"
     foreign.write_text("<html>years of work</html>")
-    with pytest.raises(PageInTheWayError, match="stays as it is"):
+    with pytest.raises(PageInTheWayError, match="is not replaced"):
         run_look(options(foreign, path))
     assert foreign.read_text() == "<html>years of work</html>"
     with pytest.raises(PageInTheWayError, match="is a folder"):
