@@ -284,7 +284,7 @@ def test_weights_average_over_what_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("levels", "blocks", "values", "said"),
     [
-        ([("a", "x")] * 4, ["1", "1", "2", "2"], [1, 2, 3, 4], r"no factor varies: all 4 runs have q a, c x; add as many runs"),
+        ([("a", "x")] * 4, ["1", "1", "2", "2"], [1, 2, 3, 4], r"no factor varies: all 4 runs have q a, c x; add as"),
         (
             [("a", "x"), ("a", "y"), ("b", "x"), ("a", "x"), ("a", "y"), ("b", "x")],
             ["1", "1", "1", "2", "2", "2"],
