@@ -59,7 +59,7 @@ def test_lines_for_machines_are_read_and_lines_without_a_date_say_what_to_do(tmp
         "12:34:56 12.3ms 1.20ms 8.8.8.8:443+9.9.9.9:1\n",
         "12:34:56.123456789 5.2 ms 5.1 ms TCP 8.8.8.8:443+9.9.9.9:1\n",
     ):
-        with pytest.raises(InputError, match="no date") as caught:
+        with pytest.raises(InputError, match="without dates") as caught:
             read(written(tmp_path, line))
         assert (caught.value.reason, "8.8" in caught.value.message) == ("no_date", False)
 
