@@ -458,7 +458,7 @@ def _servers(view: View, section: Section) -> list[Figure | Table]:
             lambda axes: ranges(axes, quantities, "delay to the responder (ms)"),
             height_inches=1.1 + 0.27 * len(names),
             note="Median of connections, with the range from their 5th to their 95th percentile."
-            + (f" {counted(left, 'server')} with fewer connections not drawn." if left > 0 else ""),
+            + (f" {counted(left, 'server')} with fewer connections: not drawn." if left > 0 else ""),
         )
     ]
 

@@ -87,7 +87,7 @@ def configuration_items(view: View, section: Section) -> Items:
                     for value in values
                 ],
                 draw,
-                note=f"{counted(left, 'group')} with fewer runs not drawn." if left else "",
+                note=f"{counted(left, 'group')} with fewer runs: not drawn." if left else "",
             )
         )
     items += _delays(view)

@@ -51,7 +51,7 @@ def runs_sections(view: View) -> list[Section]:
     studies = list(dict.fromkeys(run["study_id"] for run in runs))
     configurations = len({run["configuration_id"] for run in runs})
     section.lead = (
-        f"{counted(len(runs), 'run')} of {counted(configurations, 'configuration')}, of {', '.join(studies[:4])}"
+        f"{counted(len(runs), 'run')} of {counted(configurations, 'configuration')}, from {', '.join(studies[:4])}"
         f"{' and others' if len(studies) > 4 else ''}. Figures are over the measurement window of a run."
     )
     of_queues = queue_sentences(queue_metrics(view)) if len({run["queue_label"] for run in runs}) > 1 else []
@@ -96,7 +96,7 @@ def _named(rows: Sequence[Run], runs: Sequence[Run]) -> list[dict[str, Any]]:
 def _left_off(runs: Sequence[Run]) -> str:
     if len(runs) <= RUNS_SHOWN:
         return ""
-    return f"{RUNS_SHOWN} of {len(runs):,} runs; the others count in the configurations, and --parquet writes all"
+    return f"{RUNS_SHOWN} of {len(runs):,} runs; the others are counted in the configurations, and --parquet writes all"
 
 
 def _interval(runs: Sequence[Run]) -> str:

@@ -112,7 +112,7 @@ def _cdf(view: View, section: Section, runs: Sequence[dict[str, Any]]) -> Items:
             data_of(curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, curves, "delay (ms)", "cumulative share of samples"),
             height_inches=2.6 + 0.14 * len(curves),
-            note=f"{counted(left, 'further distribution')} of other runs or bases not drawn." if left else "",
+            note=f"{counted(left, 'further distribution')} of other runs or bases: not drawn." if left else "",
         )
     ]
 
