@@ -88,7 +88,7 @@ def test_networks_are_counted_by_month(publish: Any, serve: Any, build: Any) -> 
         ("month", 1, "one month")
     }
     assert {row["is_upper_bound"] for row in rows} == {True}
-    assert all("no jitter" in row["aim_null_reason"] for row in rows)
+    assert all("jitter, loss and download rate" in row["aim_null_reason"] for row in rows)
 
 
 REFUSED = [
