@@ -28,6 +28,8 @@ with the reason (`published_replication`). These are separate measurements and d
 
 _COLUMNS = ("finding", "quantity", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
 _VERDICTS = ("agrees", "differs", "not judged", "not answered")
+_COUNTED = ("connections", "flows", "packets", "pairs", "runs", "subjects", "systems")
+_SYMBOLS = {"mos": "MOS"}
 
 
 def _number(value: float) -> str:
@@ -39,15 +41,21 @@ def _exact(value: float) -> str:
     return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
 
 
+def _unit(unit: str, number: float) -> str:
+    if unit in ("ratio", "none"):
+        return ""
+    return f" {unit.removesuffix('s') if number == 1 and unit in _COUNTED else _SYMBOLS.get(unit, unit)}"
+
+
 def _stated(row: dict[str, Any]) -> str:
     low, high, unit = row["stated_low"], row["stated_high"], row["metric_unit"]
-    named = "" if unit in ("ratio", "none") else f" {unit}"
     if low is None and high is None:
         return "no number"
     if low is None or high is None:
-        return f"{'at most' if low is None else 'at least'} {_exact(high if low is None else low)}{named}"
+        bound = high if low is None else low
+        return f"{'at most' if low is None else 'at least'} {_exact(bound)}{_unit(unit, bound)}"
     between = " to " if row["is_band"] else " and "
-    return f"{_exact(low)}{'' if low == high else between + _exact(high)}{named}"
+    return f"{_exact(low)}{'' if low == high else between + _exact(high)}{_unit(unit, high)}"
 
 
 def _recomputed(groups: list[dict[str, Any]]) -> str:
