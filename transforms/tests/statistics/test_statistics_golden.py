@@ -132,8 +132,29 @@ def test_paired() -> None:
     assert [exact.statistic, exact.p_value] == close([expected["statistic"], expected["p"]])
     ties = GOLDEN["paired_ties"]
     tied = wilcoxon_signed_rank(ties["x"], ties["y"])
-    assert [tied.statistic, tied.p_value] == close([ties["statistic"], ties["p"]])
+    # R approximates by the normal distribution with ties; nine differences of one sign have 2 in 2^9.
+    assert [tied.statistic, tied.p_value] == close([ties["statistic"], 2 / 2**9])
     assert tied.notes == ("1 pairs without a difference left out",)
+
+
+def test_signed_rank_with_ties_is_that_of_every_permutation_of_signs() -> None:
+    random = np.random.default_rng(11)
+    permutations = scipy.stats.PermutationMethod(n_resamples=np.inf)
+    for _ in range(40):
+        differences = random.integers(-3, 6, random.integers(3, 11)).astype(float)
+        if not differences.any() or differences.size < 2:
+            continue
+        test = wilcoxon_signed_rank(differences, np.zeros_like(differences))
+        assert test.test == "Wilcoxon signed-rank, exact"
+        nonzero = differences[differences != 0]
+        assert test.p_value == pytest.approx(scipy.stats.wilcoxon(nonzero, method=permutations).pvalue, abs=1e-12)
+
+
+def test_many_pairs_have_the_normal_approximation() -> None:
+    differences = np.random.default_rng(12).integers(-3, 5, 120).astype(float)
+    test = wilcoxon_signed_rank(differences, np.zeros_like(differences))
+    expected = scipy.stats.wilcoxon(differences[differences != 0], correction=True, method="asymptotic")
+    assert (test.test, test.p_value) == ("Wilcoxon signed-rank, normal approximation", close(expected.pvalue))
 
 
 def test_brunner_munzel_against_its_paper() -> None:

@@ -23,7 +23,7 @@ from sojourn_statistics.samples.estimate import (
     estimate,
     refused_test,
 )
-from sojourn_statistics.significance.rank_distributions import walsh_rank
+from sojourn_statistics.significance.rank_distributions import rank_sum_cdf, walsh_rank
 from sojourn_statistics.significance.two_samples import TIES_NOTE
 
 EXACT_LARGEST_TEST = 50
@@ -103,9 +103,9 @@ def wilcoxon_signed_rank(
     Returns
     -------
     SignificanceTest
-        Two-sided; the statistic is the sum of the ranks of positive differences. Exact up to 50 pairs without
-        ties and zeros, otherwise normal with correction for ties and continuity; zero differences are left
-        out and counted in a note. Refused for one pair, and when all differences are 0.
+        Two-sided; the statistic is the sum of the ranks of positive differences. Exact, given the ties, up to 50
+        pairs that differ, beyond normal with correction for ties and continuity; zero differences are left out
+        and counted in a note. Refused for one pair, and when all differences are 0.
     """
     differences = _differences(treatment, baseline)
     n = (differences.size,)
@@ -115,11 +115,14 @@ def wilcoxon_signed_rank(
     nonzero = differences[differences != 0]
     if nonzero.size == 0:
         return refused_test(name, hypothesis, replication_unit, n, "all differences are 0")
-    exact = (
-        nonzero.size == differences.size and not has_ties(np.abs(nonzero)) and differences.size <= EXACT_LARGEST_TEST
-    )
-    result = scipy.stats.wilcoxon(nonzero, correction=not exact, method="exact" if exact else "asymptotic")
+    exact = nonzero.size <= EXACT_LARGEST_TEST
     ranks = scipy.stats.rankdata(np.abs(nonzero))
+    if exact:
+        doubled = np.rint(2 * ranks).astype(int)
+        smaller = min(doubled[nonzero > 0].sum(), doubled[nonzero < 0].sum())
+        p_value = min(1.0, 2 * float(rank_sum_cdf(doubled.tolist())[smaller]))
+    else:
+        p_value = float(scipy.stats.wilcoxon(nonzero, correction=True, method="asymptotic").pvalue)
     zeros = differences.size - nonzero.size
     return SignificanceTest(
         f"{name}, {'exact' if exact else 'normal approximation'}",
@@ -127,7 +130,7 @@ def wilcoxon_signed_rank(
         replication_unit,
         n,
         float(ranks[nonzero > 0].sum()),
-        float(result.pvalue),
+        p_value,
         None,
         (f"{zeros} pairs without a difference left out",) if zeros else (),
     )

@@ -1,4 +1,4 @@
-"""Exact null distributions of the two rank sums, for values without ties.
+"""Exact null distributions of the two rank sums: of U for values without ties, of V also with ties.
 
 References
 ----------
@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -54,12 +55,20 @@ def mann_whitney_cdf(m: int, n: int) -> Reals:
 @lru_cache(maxsize=512)
 def signed_rank_cdf(n: int) -> Reals:
     """Return P(V <= v) of the signed-rank sum for v = 0 … n (n + 1) / 2, float64 [2]_."""
-    probabilities = np.zeros(n * (n + 1) // 2 + 1)
-    probabilities[0] = 1.0
-    for rank in range(1, n + 1):
-        shifted = np.zeros_like(probabilities)
-        shifted[rank:] = probabilities[:-rank]
-        probabilities = (probabilities + shifted) / 2
+    return rank_sum_cdf(range(1, n + 1))
+
+
+def rank_sum_cdf(ranks: Iterable[int]) -> Reals:
+    """Return P(V <= v) for v = 0 … sum of the ranks, float64, where V is the sum of ranks that each count with 1/2.
+
+    With midranks, doubled so that they are whole, this is the distribution given the ties.
+    """
+    probabilities = np.ones(1)
+    for rank in ranks:
+        longer = np.zeros(probabilities.size + rank)
+        longer[: probabilities.size] = probabilities
+        longer[rank:] += probabilities
+        probabilities = longer / 2
     cumulative: Reals = np.minimum(np.cumsum(probabilities), 1.0)
     cumulative.setflags(write=False)
     return cumulative
