@@ -234,7 +234,7 @@ def test_the_detail_of_a_problem_is_quoted(contract: Contract, ask: Ask) -> None
         raise ProblemError(503, "The query took too long.")
 
     contract.before_rows = refuse
-    with pytest.raises(OperationalError, match=r"503 to /v1/datasets/run_harm/rows: The query took too long\."):
+    with pytest.raises(OperationalError, match=r"503 for /v1/datasets/run_harm/rows: The query took too long\."):
         ask("SELECT run_id FROM run_harm")
 
 
@@ -249,7 +249,7 @@ def test_an_unknown_table_is_an_error_that_names_the_known(ask: Ask) -> None:
         (lambda page: {**page, "rows": page["rows"][:-1]}, "reported 8 rows of run_harm but sent 7"),
         (lambda page: {**page, "rows": [], "row_count": 0, "next_cursor": "x"}, "cursor for run_harm does not advance"),
         (lambda page: b"<html>", "something that is not JSON"),
-        (lambda page: [], "with list, not an object"),
+        (lambda page: [], "returned list, not an object"),
     ],
 )
 def test_an_answer_that_contradicts_itself_is_an_error(

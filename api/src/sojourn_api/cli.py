@@ -33,7 +33,7 @@ _HELP = "\n\n".join(
         "curl http://127.0.0.1:8000/v1/studies",
         "curl 'http://127.0.0.1:8000/v1/datasets/run_harm/rows?role=app&limit=5'",
         "curl 'http://127.0.0.1:8000/v1/distributions/queuing_delay?group=study_id'",
-        "Every address is documented at http://127.0.0.1:8000/docs and in docs/api.md. Limits and API keys are set by "
+        "Every endpoint is documented at http://127.0.0.1:8000/docs and in docs/api.md. Limits and API keys are set by "
         "environment variables: SOJOURN_API_MAX_ROWS, SOJOURN_API_QUERY_SECONDS, SOJOURN_API_MEMORY, SOJOURN_API_KEYS.",
     ]
 )
@@ -58,7 +58,7 @@ def _settings(snapshots: Path | None) -> Settings:
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
-    """Bind before anything is loaded, so that an address in use is reported at once and in one line."""
+    """Bind before anything is loaded, so that a port in use is reported at once and in one line."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -109,7 +109,7 @@ def serve(
         bool,
         typer.Option(
             "--without-keys",
-            help="Allow other machines to connect without API keys. Anyone who can reach the address can read "
+            help="Allow other machines to connect without API keys. Anyone who can reach the port can read "
             "every dataset.",
         ),
     ] = False,

@@ -1,4 +1,4 @@
-"""The statistics of a distribution: the one list that the requests, the OpenAPI document and the answers read.
+"""The statistics of a distribution: the one list that the requests, the OpenAPI document and the responses read.
 
 A statistic is declared in `STATISTICS` with the parameters that apply to it and the function that gives its points.
 """

@@ -130,7 +130,7 @@ def _accepted(header: str, media_type: str) -> float:
 
 
 def negotiate(chosen: str | None, accept: str | None) -> str:
-    """Return the name of the format to answer in: the one `chosen` wins, then Accept, then JSON."""
+    """Return the name of the format of the response: the one `chosen` wins, then Accept, then JSON."""
     if chosen:
         return chosen
     if not accept:

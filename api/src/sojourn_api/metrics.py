@@ -63,7 +63,7 @@ class Metrics:
 
 
 class _State(Collector):
-    """What is the case now, in the worker that answers."""
+    """What is the case now, in the worker that handles the request."""
 
     def __init__(self, health: Health | None, running: int) -> None:
         self._health = health

@@ -31,7 +31,7 @@ FILTERS: dict[str, Any] = {
     "schema": {"type": "object", "additionalProperties": {"type": "string"}},
 }
 WITH_FILTERS: dict[str, Any] = {"parameters": [FILTERS]}
-"""The ``openapi_extra`` of an address whose query string may have filters."""
+"""The ``openapi_extra`` of an endpoint whose query string may have filters."""
 
 LINKS: dict[str, dict[str, Any]] = {
     "datasets": {"FirstDataset": {"operationId": "dataset", "parameters": {"name": "$response.body#/datasets/0/name"}}},
@@ -44,7 +44,7 @@ LINKS: dict[str, dict[str, Any]] = {
         }
     },
 }
-"""Of an operation, those that follow from its answer."""
+"""Of an operation, those that follow from its response."""
 
 OF_EVERY_REQUEST = (
     "body-not-allowed",
@@ -59,19 +59,19 @@ OF_EVERY_REQUEST = (
 
 @dataclass(frozen=True)
 class Shown:
-    """What the document shows of an address: whole requests, and an answer in JSON."""
+    """What the document shows of an endpoint: whole requests, and a response in JSON."""
 
     requests: Examples
     answer: Mapping[str, Any]
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return the name of an address, by which generators of clients call their functions: that of its function."""
+    """Return the name of an endpoint, by which generators of clients call their functions: that of its function."""
     return route.name
 
 
 class DocumentedApp(FastAPI):
-    """An application whose OpenAPI document has the examples of its addresses."""
+    """An application whose OpenAPI document has the examples of its endpoints."""
 
     examples: Mapping[str, Shown]
 

@@ -28,7 +28,7 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "unauthorized": Kind(401, "An API key is needed"),
     "forbidden": Kind(403, "The key has no access to this"),
-    "not-found": Kind(404, "There is nothing at this address"),
+    "not-found": Kind(404, "No endpoint has this path"),
     "unknown-dataset": Kind(404, "There is no such dataset"),
     "unknown-metric": Kind(404, "There is no such metric"),
     "method-not-allowed": Kind(405, "The method is not allowed here"),
@@ -36,7 +36,7 @@ KINDS: dict[str, Kind] = {
     "too-many-requests": Kind(429, "The client has too many requests in progress"),
     "rate-exceeded": Kind(429, "The key has used up its requests"),
     "too-many-headers": Kind(431, "The request has too many headers, or too long ones"),
-    "target-too-long": Kind(414, "The address is too long"),
+    "target-too-long": Kind(414, "The URL is too long"),
     "body-not-allowed": Kind(413, "The request has a body"),
     "unknown-host": Kind(421, "The request is meant for another host"),
     "slow-request": Kind(408, "The request took too long to arrive"),
@@ -70,7 +70,7 @@ PROBLEMS_OF_METRICS = (
     "query-timeout",
     "query-memory",
 )
-"""Problems of the addresses that compute something of a metric, for `documented`."""
+"""Problems of the endpoints that compute something of a metric, for `documented`."""
 
 
 class Problem(BaseModel):
@@ -81,7 +81,7 @@ class Problem(BaseModel):
     type: str = Field(examples=["urn:sojourn:problem:unknown-parameter"])
     title: str = Field(examples=["A query parameter is not known"])
     status: int = Field(examples=[422])
-    detail: str = Field(examples=["'bandwith_bps' is not a parameter of this address"])
+    detail: str = Field(examples=["'bandwith_bps' is not a parameter of this endpoint"])
     instance: str = Field(examples=["/v1/datasets/run_harm/rows"])
 
 
@@ -149,7 +149,7 @@ def _on_http_exception(request: Request, error: Exception) -> Response:
         detail = f"{request.method} is not allowed here; the service is read with GET"
         return problem_response(request, ProblemError("method-not-allowed", detail, headers=headers))
     if error.status_code == HTTPStatus.NOT_FOUND:
-        detail = f"{quoted(request.url.path)} is not an address of this service; / lists them"
+        detail = f"{quoted(request.url.path)} is not an endpoint of this service; / lists the endpoints"
         return problem_response(request, ProblemError("not-found", detail, headers=headers))
     # Any other status comes from the web framework; it has no type of ours, which RFC 9457 writes as about:blank.
     kind = Kind(error.status_code, HTTPStatus(error.status_code).phrase)

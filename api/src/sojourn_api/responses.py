@@ -23,7 +23,7 @@ from sojourn_api.safety.authentication import reading_key
 
 @dataclass(frozen=True)
 class Result:
-    """Rows to answer with, and where the next page of them starts."""
+    """Rows of a response, and where the next page of them starts."""
 
     rows: pa.Table | FewRows
     columns: tuple[OutputColumn, ...]
@@ -51,7 +51,7 @@ def _shared_headers(request: Request, build_id: str, tag: str) -> dict[str, str]
 
 
 def document(request: Request, build_id: str, body: Callable[[], Any], *parts: str) -> Response:
-    """Return a JSON document, or 304. `parts` is what it depends on beside the build and the address."""
+    """Return a JSON document, or 304. `parts` is what it depends on beside the build and the URL."""
     tag = _etag(request, build_id, *parts)
     headers = _shared_headers(request, build_id, tag)
     if _has_already(request, tag):
@@ -143,7 +143,7 @@ def documented_formats(description: str) -> dict[int | str, dict[str, Any]]:
     headers = {
         "ETag": {"description": "For If-None-Match: 304 while the result is the same", **text},
         "Link": {"description": 'The next page, rel="next"', **text},
-        "X-Sojourn-Build": {"description": "The build from which the answer comes", **text},
+        "X-Sojourn-Build": {"description": "The build that the response was computed from", **text},
         "X-Sojourn-Next-Cursor": {"description": "Cursor of the next page, when there is one", **text},
     }
     return {

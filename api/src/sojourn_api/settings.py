@@ -12,11 +12,11 @@ from sojourn_api.safety.keys import Key, parse_key
 
 DEFAULT_PAGE_ROWS = 1000
 MOST_MEMORY_BYTES = 2_000_000_000
-#: Four of the largest answers at a time; the others wait.
+#: Four of the largest responses at a time; the others wait.
 MOST_ANSWER_BYTES = 1_000_000_000
 #: DuckDB's own bound is four fifths of the memory of the machine or of its control group; this makes it half.
 SHARE_OF_DUCKDBS_BOUND = 0.625
-#: Answers have half of what DuckDB has: a quarter of the memory.
+#: Responses have half of what DuckDB has: a quarter of the memory.
 SHARE_OF_ANSWERS = SHARE_OF_DUCKDBS_BOUND / 2
 UNITS = {"bytes": 1, "byte": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
 
@@ -28,7 +28,7 @@ def memory_that_fits(duckdbs_bound: str, workers: int = 1) -> str:
 
 
 def answer_bytes_that_fit(duckdbs_bound: str, workers: int = 1) -> int:
-    """Return what answers may take in each worker, beside DuckDB, from the bound that DuckDB sets itself."""
+    """Return what responses may take in each worker, beside DuckDB, from the bound that DuckDB sets itself."""
     return min(MOST_ANSWER_BYTES, int(_bytes_of(duckdbs_bound) * SHARE_OF_ANSWERS / workers))
 
 
@@ -66,7 +66,7 @@ class Settings(BaseSettings):
         "localhost and this machine's name.",
     )
     api_client_requests: int = Field(
-        default=64, ge=1, description="Requests answered at a time per client address; others get 429."
+        default=64, ge=1, description="Concurrent requests per client IP address; others get 429."
     )
     api_connections: int = Field(
         default=4096, ge=1, description="Connections per worker; others get 503 and are closed."
@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     api_stalled_seconds: float = Field(
         default=30.0,
         gt=0,
-        description="Seconds within which a client must take a piece of its answer; otherwise, its connection "
+        description="Seconds within which a client must receive 128 KiB of its response; otherwise, its connection "
         "is closed.",
     )
     api_threads: int = Field(
@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     api_answer_bytes: int | None = Field(
         default=None,
         ge=1,
-        description="Memory in each worker for answers until they are sent, in addition to "
+        description="Memory in each worker for responses until they are sent, in addition to "
         "SOJOURN_API_MEMORY; default: 1 GB, or a quarter of the memory of the machine or control group if that is "
         "less, shared among workers.",
     )

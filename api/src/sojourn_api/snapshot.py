@@ -243,7 +243,7 @@ def open_first(folder: Path, open_snapshot: Callable[[Path], Snapshot]) -> Opene
 
 @dataclass(frozen=True)
 class Served:
-    """The snapshot that answers one request."""
+    """The snapshot that one request uses."""
 
     snapshot: Snapshot
     published_at: str

@@ -84,7 +84,7 @@ def test_a_parameter_that_the_client_sets_is_refused_with_what_to_do_instead(url
             (lambda: api.rows("run", format="csv"), "format is set by the client: rows gives pandas, polars.rows"),
             (lambda: api.arrow.rows("run", cursor="next"), "cursor is set by the client: all pages are read"),
             (lambda: api.polars.distribution("rtt", format="csv"), "format is set by the client"),
-            (lambda: api.outcomes("qoo", limit=5), "argument of rows, table and records; other answers have no pages"),
+            (lambda: api.outcomes("qoo", limit=5), "argument of rows, table and records; other results have no pages"),
             (lambda: api.comparisons("harm", escape="formulas"), r"escape is set by the client: give it to Client\(\)"),
             (lambda: api.table("run", unknown_values="refuse"), "unknown_values is set by the client"),
             (lambda: api.records("run", [("limit", "5")]), "limit is set by the client: it is an argument of rows"),
@@ -167,7 +167,7 @@ def test_the_catalogue_names_columns_and_key(url: str) -> None:
 
 
 def test_a_refusal_is_quoted_with_its_status(url: str) -> None:
-    with pytest.raises(ApiError, match="422 to /v1/datasets/run/rows: 'bandwith_bps' is not a parameter") as refused:
+    with pytest.raises(ApiError, match="422 for /v1/datasets/run/rows: 'bandwith_bps' is not a parameter") as refused:
         Client(url).rows("run", bandwith_bps=1)
     assert refused.value.status == 422
     with pytest.raises(TypeError, match="aqm__null=True"):
@@ -244,7 +244,7 @@ def test_a_client_that_asks_too_much_waits_also_for_a_date(script: Script) -> No
 )
 def test_a_service_that_would_take_too_long_is_not_waited_for(script: Script, headers: dict[str, str]) -> None:
     script.problem(503, **headers)
-    with pytest.raises(ApiError, match=r"503 to /v1/datasets/run/rows: Come again\."):
+    with pytest.raises(ApiError, match=r"503 for /v1/datasets/run/rows: Come again\."):
         Client(script.url).records("run")
     assert len(script.requests) == 1
 
@@ -281,8 +281,8 @@ Plan = Callable[[Script], None]
         (lambda script: (script.page(2, "next"), script.page(2, "next")), "cursor for run does not advance"),
         (lambda script: script.page(11), "more than 10 rows; filter it, or aggregate at the API"),
         (lambda script: script.answers.append((200, {}, b"<html>")), "something that is not JSON"),
-        (lambda script: script.answers.append((200, {}, b"[]")), "with list, not an object"),
-        (lambda script: script.answers.append((200, {"Content-Length": "99"}, b"{}")), "the answer broke off"),
+        (lambda script: script.answers.append((200, {}, b"[]")), "returned list, not an object"),
+        (lambda script: script.answers.append((200, {"Content-Length": "99"}, b"{}")), "the response was cut off"),
     ],
 )
 def test_half_an_answer_is_an_error(script: Script, plan: Plan, message: str) -> None:

@@ -226,7 +226,7 @@ def test_a_client_that_does_not_read_is_let_go_and_its_answer_too(
         connection.sendall(f"GET {LARGE}&id__ge={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     server.wait_for(lambda: server.status_of_process()["files"] >= before + 8)
     assert server.is_serving() == "b1"
-    server.wait_for(lambda: server.log.read_text().count("took too little of its answer") == 8)
+    server.wait_for(lambda: server.log.read_text().count("received too little of its response") == 8)
     server.wait_for(lambda: server.status_of_process()["files"] <= before)
 
 

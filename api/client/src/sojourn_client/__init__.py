@@ -1,4 +1,4 @@
-"""Reads the HTTP API of Sojourn: an answer is whole, of one build, or an error.
+"""Reads the HTTP API of Sojourn: a result is complete and from one build, or an error is raised.
 
 >>> from sojourn_client import Client
 >>> api = Client("http://127.0.0.1:8000")

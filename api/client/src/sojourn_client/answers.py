@@ -32,9 +32,9 @@ Frame = TypeVar("Frame")
 
 
 class Answers(Generic[Frame]):
-    """Whole answers, each as one table of a kind.
+    """Complete results, each as one table of a kind.
 
-    Keywords that are not parameters of the address are filters: ``aqm="codel"``, ``aqm=["codel", "pie"]``,
+    Keywords that are not parameters of the endpoint are filters: ``aqm="codel"``, ``aqm=["codel", "pie"]``,
     ``rtt_ms__lt=50``, ``congestion_control__null=True`` (docs/api.md). A column with the name of a parameter is
     reached as ``order__eq=…``.
 

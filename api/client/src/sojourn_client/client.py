@@ -33,7 +33,7 @@ class Client(AnswersOfPandas):
     Parameters
     ----------
     url : str, optional
-        Where the API answers; without it SOJOURN_API_URL, else http://127.0.0.1:8000.
+        URL of the API; without it SOJOURN_API_URL, else http://127.0.0.1:8000.
     key : str, optional
         API key, where the service wants one; without it SOJOURN_API_KEY.
     timeout_s : float
@@ -41,13 +41,13 @@ class Client(AnswersOfPandas):
     page_rows : int, optional
         Rows asked for at once; without it `PAGE_RECORDS` or `PAGE_ROWS`.
     max_rows : int, optional
-        An answer with more rows is an error, never a shorter answer: a chart of the first N rows would be a wrong
+        A result with more rows is an error, and is never cut: a chart of the first N rows would be a wrong
         chart that looks right.
     patience_s : float
         Seconds to wait in total where the API says that it is busy and when to come again (status 503 or 429 with
         Retry-After).
     unknown_values : optional
-        ``"allow"`` for answers without rows where no row has a value that is filtered by, which else is an ApiError of
+        ``"allow"`` for a result without rows if no row has the value of a filter; otherwise, that raises an ApiError of
         the kind ``unknown-value``.
     escape : optional
         ``"formulas"`` for tables that are opened in a spreadsheet later: an apostrophe stands before each text that it
@@ -56,7 +56,7 @@ class Client(AnswersOfPandas):
     Raises
     ------
     ApiError
-        By every method: unreachable, a refusal, an answer that contradicts itself, more than `max_rows` rows, or a
+        By every method: unreachable, a refusal, a response that contradicts itself, more than `max_rows` rows, or a
         parameter that the client sets itself, such as ``format``.
     BuildChangedError
         By methods that read pages: another build was published meanwhile, and again when it was started over.
@@ -78,17 +78,17 @@ class Client(AnswersOfPandas):
 
     @property
     def url(self) -> str:
-        """Where the API answers."""
+        """The URL of the API."""
         return self._connection.url
 
     @property
     def polars(self) -> Answers[pl.DataFrame]:
-        """The same answers as data frames of Polars; needs the extra ``polars``."""
+        """The same results as Polars data frames; needs the extra ``polars``."""
         return Answers(self._reader, polars_of)
 
     @property
     def arrow(self) -> Answers[pa.Table]:
-        """The same answers as Arrow tables, whose fields have their units as metadata; needs the extra ``arrow``."""
+        """The same results as Arrow tables, whose fields have their units as metadata; needs the extra ``arrow``."""
         return Answers(self._reader, arrow_of)
 
     def close(self) -> None:
@@ -152,5 +152,5 @@ class Client(AnswersOfPandas):
     def _listed(self, address: str, name: str) -> list[dict[str, Any]]:
         entries = self.document(address).get(name)
         if not isinstance(entries, list):
-            raise ApiError(f"Sojourn API answered {address} without a list of {name}")
+            raise ApiError(f"Sojourn API returned no list of {name} for {address}")
         return entries

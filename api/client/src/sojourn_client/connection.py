@@ -1,4 +1,4 @@
-"""One address of the API: requests, retries, and the error if there is no usable answer."""
+"""Requests to the API, retries, and the error if there is no usable response."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Connection:
     Parameters
     ----------
     url : str, optional
-        Where the API answers; without it SOJOURN_API_URL, else `DEFAULT_URL`.
+        URL of the API; without it SOJOURN_API_URL, else `DEFAULT_URL`.
     key : str, optional
         API key, where the service wants one; without it SOJOURN_API_KEY.
     timeout_s : float
         Seconds to wait for one response.
     patience_s : float
-        Seconds to wait in total, for one request, where the API answers 503 or 429 and says when to come again
+        Seconds to wait in total, for one request, where the API returns 503 or 429 and says when to retry
         (Retry-After, RFC 9110 section 10.2.3).
 
     Raises
     ------
     ApiError
-        If the address is not one of HTTP.
+        If the URL is not http:// or https://.
     """
 
     def __init__(self, url: str | None, key: str | None, timeout_s: float, patience_s: float) -> None:
@@ -55,14 +55,14 @@ class Connection:
         self._http.close()
 
     def get(self, path: str, query: Sequence[tuple[str, str]] = (), accept: str = JSON) -> httpx.Response:
-        """Return the answer to a request, read to its end.
+        """Return the complete response to a request.
 
         Raises
         ------
         BuildChangedError
             If the query's cursor belongs to a build that is no longer served.
         ApiError
-            If there is no answer, the answer is cut off, or it is a refusal.
+            If there is no response, the response is cut off, or it is a refusal.
         """
         waited_s = 0.0
         while True:
@@ -75,19 +75,19 @@ class Connection:
         if response.status_code == HTTPStatus.GONE:
             raise BuildChangedError(f"Sojourn API: {_problem(response)}", response.status_code)
         if response.status_code != HTTPStatus.OK:
-            message = f"Sojourn API answered {response.status_code} to {path}: {_problem(response)}"
+            message = f"Sojourn API returned {response.status_code} for {path}: {_problem(response)}"
             raise ApiError(message, response.status_code, _kind(response))
         return response
 
     def document(self, path: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-        """Return the JSON object at an address; raises as `get` does, and ApiError for what is not an object."""
+        """Return the JSON object from an endpoint; raises as `get` does, and ApiError for what is not an object."""
         response = self.get(path, query)
         try:
             body = response.json()
         except ValueError as error:
-            raise ApiError(f"Sojourn API answered {path} with something that is not JSON: {error}") from error
+            raise ApiError(f"Sojourn API returned something that is not JSON for {path}: {error}") from error
         if not isinstance(body, dict):
-            raise ApiError(f"Sojourn API answered {path} with {type(body).__name__}, not an object")
+            raise ApiError(f"Sojourn API returned {type(body).__name__}, not an object, for {path}")
         return body
 
     def _once(self, path: str, query: Sequence[tuple[str, str]], accept: str) -> httpx.Response:
@@ -137,7 +137,7 @@ def _kind(response: httpx.Response) -> str | None:
 
 def _reason(error: httpx.HTTPError) -> str:
     if isinstance(error, httpx.TimeoutException):
-        return "no answer in time"
+        return "no response in time"
     if isinstance(error, httpx.ConnectError):
         return "no connection (is `sojourn serve` running?)"
-    return f"the answer broke off: {error}"
+    return f"the response was cut off: {error}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class ApiError(RuntimeError):
-    """The API could not be reached, refused, or did not answer in full.
+    """The API could not be reached, refused the request, or sent an incomplete response.
 
-    The message has the API's own words where it gave any; `status` is the HTTP status, None without an answer.
+    The message has the API's own words where it gave any; `status` is the HTTP status, None without a response.
     `kind` is the name of the problem, such as ``unknown-value``, where the API gave one (docs/api.md).
     """
 
@@ -17,4 +17,4 @@ class ApiError(RuntimeError):
 
 
 class BuildChangedError(ApiError):
-    """Another build was published between two pages of one answer."""
+    """Another build was published between two pages of one result."""

@@ -1,4 +1,4 @@
-"""Reads whole answers, page by page, of one build."""
+"""Reads complete results of one build, page by page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE_ROWS = 50_000
 _SET_BY_CLIENT = {
     "format": "rows gives pandas, polars.rows Polars, arrow.rows Arrow and records dictionaries",
     "cursor": "all pages are read",
-    "limit": "it is an argument of rows, table and records; other answers have no pages",
+    "limit": "it is an argument of rows, table and records; other results have no pages",
     "unknown_values": "give it to Client()",
     "escape": "give it to Client()",
 }
@@ -31,7 +31,7 @@ Read = TypeVar("Read")
 
 
 class Reader:
-    """Reads answers of one connection to their end.
+    """Reads complete results over one connection.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Reader:
     page_rows : int, optional
         Rows asked for at once; without it `PAGE_RECORDS` or `PAGE_ROWS`.
     max_rows : int, optional
-        An answer with more rows is an error.
+        A result with more rows is an error.
     unknown_values, escape : optional
         Sent with every request, if they are given.
     """
@@ -68,7 +68,7 @@ class Reader:
         return _started_over_once(lambda: self._table_pages(dataset, completed, limit))
 
     def whole(self, path: str, query: Query) -> tuple[pa.Table, str]:
-        """Return an answer that has no pages, and the build that it is of."""
+        """Return a result that has no pages, and the build that it is of."""
         response = self._connection.get(path, [*self._completed(query), ("format", "arrow")], ARROW)
         return table_of(response.content), response.headers["X-Sojourn-Build"]
 

@@ -1,4 +1,4 @@
-"""Conditional requests (RFC 9110 §13): the ETag of an answer, and whether the client has it already."""
+"""Conditional requests (RFC 9110 §13): the ETag of a response, and whether the client has it already."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sojourn_api import __version__
 
 
 def etag(path: str, items: Iterable[tuple[str, str]], *parts: str) -> str:
-    """Return the ETag of an answer.
+    """Return the ETag of a response.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def etag(path: str, items: Iterable[tuple[str, str]], *parts: str) -> str:
     items : iterable of (str, str)
         The query string; the order of its parameters changes nothing.
     *parts : str
-        What the answer depends on beside the address: the build, the format.
+        What the response depends on beside the URL: the build, the format.
     """
     # Weak, because the same result may be sent with or without compression. The version is part of it, so
     # that a service that answers differently is not taken for the old one.

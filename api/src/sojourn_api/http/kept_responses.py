@@ -114,7 +114,7 @@ class _Recorder:
 
 
 class KeptResponsesMiddleware:
-    """ASGI middleware that answers a repeated request from memory, before routing and parsing.
+    """ASGI middleware that responds to a repeated request from memory, before routing and parsing.
 
     Requests that are the same but for the order of their parameters are one. Of several at one time the first is
     computed, and the others wait for it.
@@ -190,7 +190,7 @@ class KeptResponsesMiddleware:
 
 
 def _key(scope: Scope, headers: Headers, reader: ApiKey) -> Key:
-    # As Starlette reads the query string, so that no two requests with different answers have one key.
+    # As Starlette reads the query string, so that no two requests with different responses have one key.
     items = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     return scope["path"], tuple(sorted(items)), headers.get("accept"), accepted_coding(headers), reader.scope
 

@@ -48,7 +48,7 @@ def publish(
     datasets: Annotated[str | None, typer.Option(metavar="NAME,…", help="Only these datasets. Default: all.")] = None,
     url: Annotated[
         str | None,
-        typer.Option(help="Address at which the folder will be served, such as https://host/folder."),
+        typer.Option(help="URL at which the folder will be served, such as https://host/folder."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the data set. Default: that of its study.")] = None,
     author: Annotated[
@@ -96,7 +96,7 @@ def publish(
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A publication.")],
     permalink: Annotated[
-        str | None, typer.Argument(metavar="PERMALINK", help="A figure: BUILD/DATASET?QUERY, or its address.")
+        str | None, typer.Argument(metavar="PERMALINK", help="A figure: BUILD/DATASET?QUERY, or its URL.")
     ] = None,
     inputs: Annotated[
         Path | None, typer.Option(help="Folder that has the inputs, at any depth: rebuild from them.")

@@ -1,7 +1,7 @@
 """Permalinks: a figure named by build, dataset, filter and aggregate, in the query language of the API.
 
 ``BUILD/DATASET?QUERY``, where ``DATASET?QUERY`` is what ``/v1/datasets/DATASET/rows?QUERY`` of the API takes. It is the
-fragment of the figure's address on the index page, so the address ``https://host/index.html#BUILD/DATASET?QUERY`` is
+fragment of the figure's URL on the index page, so the URL ``https://host/index.html#BUILD/DATASET?QUERY`` is
 one too.
 """
 
@@ -33,13 +33,13 @@ from sojourn_api.snapshot import Snapshot
 MOST_ROWS = 10_000
 SECONDS = 600.0
 _API = "/v1/datasets/"
-#: What stays readable in a permalink: these have no meaning of their own in the fragment of an address.
+#: What stays readable in a permalink: these have no meaning of their own in the fragment of a URL.
 _READABLE = "/?=&,:._-*"
 
 
 @dataclass(frozen=True)
 class Permalink:
-    """A query of rows of a dataset of a build; ``build_id`` is None for an address of the API, which names none."""
+    """A query of rows of a dataset of a build; ``build_id`` is None for a URL of the API, which names none."""
 
     build_id: str | None
     dataset: str
@@ -50,12 +50,12 @@ class Permalink:
 
     @property
     def fragment(self) -> str:
-        """The permalink as the fragment of an address."""
+        """The permalink as the fragment of a URL."""
         return quote(str(self), safe=_READABLE + "%")
 
 
 def parse_permalink(text: str) -> Permalink:
-    """Return the permalink that a text is: its own form, an address with it as fragment, or an address of the API.
+    """Return the permalink that a text is: its own form, a URL with it as fragment, or a URL of the API.
 
     Raises
     ------

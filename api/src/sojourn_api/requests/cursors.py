@@ -95,7 +95,7 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
         410 for a cursor of another build, 422 for one of another query or no cursor of this service.
     """
     malformed = ProblemError("invalid-cursor", "The cursor is damaged; use it as it was received.", parameter="cursor")
-    # A cursor is a part of the address.
+    # A cursor is a part of the URL.
     if len(cursor) > MOST_TARGET_BYTES:
         raise malformed
     try:

@@ -105,7 +105,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class MetricName(OneOf):
-    """Marks the metric of an address: an unknown one is not found, with a hint where one is known to be asked for."""
+    """Marks the metric of an endpoint: an unknown one is not found, with a hint where one is known to be asked for."""
 
     hints: tuple[tuple[str, str], ...] = ()
 
@@ -144,7 +144,7 @@ def unknown_parameter(name: str, allowed: Sequence[str], **members: Any) -> Prob
     """Return the problem of a parameter that is not known."""
     return ProblemError(
         "unknown-parameter",
-        f"{quoted(name)} is not a parameter of this address{did_you_mean(name, allowed)}",
+        f"{quoted(name)} is not a parameter of this endpoint{did_you_mean(name, allowed)}",
         parameter=name[:200],
         allowed=list(allowed),
         **members,

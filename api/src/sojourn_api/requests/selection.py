@@ -29,7 +29,7 @@ Text = str | SkipJsonSchema[None]
 
 
 class DataParameters(BaseModel):
-    """Parameters of every address of data; those of one address follow in a class of its own.
+    """Parameters of every data endpoint; those of one endpoint follow in a class of its own.
 
     Any other name in the query string is a filter.
     """
@@ -58,14 +58,14 @@ class DataParameters(BaseModel):
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the names that are not filters: those of the address first, then those of every address."""
+        """Return the names that are not filters: those of the endpoint first, then those of every endpoint."""
         shared = tuple(DataParameters.model_fields)
         return (*(name for name in cls.model_fields if name not in shared), *shared)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which rows of a dataset a request is of, and how it is answered.
+    """Which rows of a dataset a request is of, and the form of the response.
 
     `key` identifies the result among all requests to one build: two formats of it, escaped or not, are one result.
     """

@@ -1,1 +1,1 @@
-"""HTTP only: what a request asks for, and how it is answered."""
+"""HTTP only: what a request asks for, and its response."""

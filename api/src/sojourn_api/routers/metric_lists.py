@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1", tags=["catalogue"], dependencies=[Depends(requi
 
 
 class ListedMetric(BaseModel):
-    """A metric of an address."""
+    """A metric of an endpoint."""
 
     name: str
     description: str
@@ -39,7 +39,7 @@ class ListedMetric(BaseModel):
 
 
 class MetricList(BaseModel):
-    """The metrics of an address."""
+    """The metrics of an endpoint."""
 
     build_id: str
     metrics: list[ListedMetric]

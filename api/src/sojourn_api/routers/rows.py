@@ -76,7 +76,7 @@ PROBLEMS = documented(
     "query-timeout",
     "query-memory",
 )
-"""Problems of the addresses of rows."""
+"""Problems of the endpoints of rows."""
 
 
 @router.get(

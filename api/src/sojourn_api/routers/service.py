@@ -39,7 +39,7 @@ class HealthReport(BaseModel):
 
 @router.get("/", summary="Index", response_model=Index, responses=documented("unknown-parameter"))
 def index() -> Response:
-    """Return the addresses of the service."""
+    """Return the paths of the service's endpoints."""
     links = {
         "studies": "/v1/studies",
         "builds": "/v1/builds",

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sojourn_api.problems import ProblemError, problem_response
 
-#: Every address is read with GET, so a body is a mistake.
+#: Every endpoint is read with GET, so a body is a mistake.
 MOST_BODY_BYTES = 0
 MOST_TARGET_BYTES = 16 * 1024
 MOST_HEADERS = 100
@@ -54,10 +54,10 @@ class AdmissionMiddleware:
     app : ASGIApp
         What admitted requests go to.
     client_requests : int
-        Requests of one address that are answered at one time.
+        Concurrent requests of one client IP address.
     names : collection of str, optional
         Names that a Host header may have, beside addresses and localhost. Any other may be that of a page in a
-        browser, whose owner made it an address of this service in order to read it (DNS rebinding).
+        browser, whose owner made it resolve to this service in order to read it (DNS rebinding).
     """
 
     def __init__(self, app: ASGIApp, client_requests: int, names: Collection[str] = ()) -> None:
@@ -67,7 +67,7 @@ class AdmissionMiddleware:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with a problem, or pass the request on."""
+        """Respond with a problem, or pass the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -78,8 +78,7 @@ class AdmissionMiddleware:
         client = scope["client"][0] if scope.get("client") else ""
         if self._running[client] >= self._most:
             detail = (
-                f"{self._most} requests of this address are being answered; send the next one when one "
-                "of them has ended"
+                f"{self._most} requests from this IP address are running; send the next one when one of them has ended"
             )
             error = ProblemError("too-many-requests", detail, headers={"Retry-After": "1"})
             await problem_response(Request(scope), error)(scope, receive, send)
@@ -100,7 +99,7 @@ class AdmissionMiddleware:
             )
         target_bytes = len(scope.get("raw_path") or b"") + len(scope["query_string"])
         if target_bytes > MOST_TARGET_BYTES:
-            return ProblemError("target-too-long", f"the address is longer than {MOST_TARGET_BYTES} bytes")
+            return ProblemError("target-too-long", f"path and query string are longer than {MOST_TARGET_BYTES} bytes")
         values = {name: value for name, value in headers if name in (b"content-length", b"transfer-encoding", b"host")}
         length = values.get(b"content-length", b"0")
         if b"transfer-encoding" in values or not length.isdigit() or int(length) > MOST_BODY_BYTES:

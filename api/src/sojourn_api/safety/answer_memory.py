@@ -1,4 +1,4 @@
-"""Memory of the answers that are being written and sent, bounded: many large ones at a time do not end the service.
+"""Memory of the responses that are being written and sent, bounded: many large ones at a time do not end the service.
 
 DuckDB bounds its own memory, and nothing bounds what is made of its results: a page of 100,000 rows is a table of Arrow
 and two texts of 70 MB, of which one is kept until the client has read it.
@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from sojourn_api.problems import ProblemError
 
-#: Answers of so many bytes together are worth giving their memory back: to look for it takes some milliseconds.
+#: Responses of so many bytes together are worth giving their memory back: to look for it takes some milliseconds.
 LARGE_BYTES = 64_000_000
-#: Of the forty threads that answer requests, so many may wait here; the others answer small requests meanwhile.
+#: Of the forty threads that handle requests, so many may wait here; the others handle small requests meanwhile.
 MOST_WAITING = 16
 
 
@@ -35,7 +35,7 @@ _trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", N
 
 
 class AnswerMemory:
-    """What all answers may take together; when the last of large ones has ended, their memory is given back.
+    """What all responses may take together; when the last of large ones has ended, their memory is given back.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class AnswerMemory:
 
     @property
     def held_bytes(self) -> int:
-        """What answers under way take now."""
+        """What responses under way take now."""
         return self._held_bytes
 
     def hold(self, expected_bytes: int) -> Held:
-        """Return a share for one answer, of which only an estimate is known.
+        """Return a share for one response, of which only an estimate is known.
 
-        An estimate above the limit waits for all of it: the answer may turn out to be smaller.
+        An estimate above the limit waits for all of it: the response may turn out to be smaller.
 
         Raises
         ------
@@ -72,12 +72,12 @@ class AnswerMemory:
         return held
 
     def change(self, from_bytes: int, to_bytes: int) -> None:
-        """Give one answer another share; see `Held.change_to`."""
+        """Give one response another share; see `Held.change_to`."""
         if to_bytes > self.limit_bytes:
             raise ProblemError(
                 "query-memory",
-                f"The answer needs about {to_bytes / 1e6:,.0f} MB; the limit is {self.limit_bytes / 1e6:,.0f} MB. "
-                "Filter more, select fewer columns or ask for a smaller page.",
+                f"The response needs about {to_bytes / 1e6:,.0f} MB; the limit is {self.limit_bytes / 1e6:,.0f} MB. "
+                "Filter more, select fewer columns or request a smaller page.",
             )
         more = to_bytes - from_bytes
         with self._changed:
@@ -89,30 +89,30 @@ class AnswerMemory:
                 self._changed.notify_all()
             if not self._held_bytes:
                 if self._most_held_bytes >= LARGE_BYTES:
-                    # In a thread: the one that releases an answer is that of the event loop.
+                    # In a thread: the one that releases a response is that of the event loop.
                     threading.Thread(target=give_back, name="memory", daemon=True).start()
                 self._most_held_bytes = 0
 
     def _wait_for(self, more: int) -> None:
-        # Each that waits takes one of the threads in which requests are answered.
+        # Each that waits takes one of the threads that handle requests.
         if self._waiting >= MOST_WAITING:
-            raise _busy(f"{self._waiting} other requests wait until large answers are sent.")
+            raise _busy(f"{self._waiting} other requests wait until large responses are sent.")
         deadline = time.monotonic() + self._seconds
         self._waiting += 1
         try:
             while self._held_bytes + more > self.limit_bytes:
                 if not self._changed.wait(deadline - time.monotonic()):
-                    raise _busy(f"Large answers were being sent for {self._seconds:g} s.")
+                    raise _busy(f"Large responses held the memory for {self._seconds:g} s.")
         finally:
             self._waiting -= 1
 
 
 def _busy(what: str) -> ProblemError:
-    return ProblemError("busy", f"{what} Ask again, or for a smaller page.", headers={"Retry-After": "5"})
+    return ProblemError("busy", f"{what} Retry, or request a smaller page.", headers={"Retry-After": "5"})
 
 
 class Held:
-    """The share of one answer, from before its query until it is sent."""
+    """The share of one response, from before its query until it is sent."""
 
     def __init__(self, memory: AnswerMemory) -> None:
         self._memory = memory
@@ -124,7 +124,7 @@ class Held:
         Raises
         ------
         ProblemError
-            503 if an answer can never be as large, or if others took the memory for too long.
+            503 if a response can never be as large, or if others took the memory for too long.
         """
         self._memory.change(self._bytes, size_bytes)
         self._bytes = size_bytes

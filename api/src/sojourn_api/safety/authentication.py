@@ -58,7 +58,7 @@ def known_key(scope: Scope) -> Key | None:
 def reading_key(request: Request) -> Key:
     """Return the key of a request that `require_key` has let pass."""
     key = known_key(request.scope)
-    assert key is not None, "the address lacks the dependency require_key"
+    assert key is not None, "the endpoint lacks the dependency require_key"
     return key
 
 
@@ -81,5 +81,5 @@ async def require_whole_key(request: Request) -> None:
     """Refuse a key that does not read everything: for what is of no dataset. Comes after `require_key`."""
     if not reading_key(request).reads_everything:
         raise ProblemError(
-            "forbidden", "this key has access to only some studies or datasets, but this address describes all of them"
+            "forbidden", "this key has access to only some studies or datasets, but this endpoint describes all of them"
         )

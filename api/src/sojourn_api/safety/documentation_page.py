@@ -43,5 +43,5 @@ def page() -> HTMLResponse:
 def file(name: str) -> FileResponse:
     """Return a file of the page."""
     if name not in _FILES:
-        raise ProblemError("not-found", "the page /docs has no such file; / lists the addresses of the service")
+        raise ProblemError("not-found", "the page /docs has no such file; / lists the endpoints of the service")
     return FileResponse(_RESOURCES / name, media_type=_FILES[name], headers={"Cache-Control": "public, max-age=86400"})

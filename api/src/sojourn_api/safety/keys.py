@@ -48,12 +48,12 @@ class Key:
 
     @property
     def reads_everything(self) -> bool:
-        """Whether its answers are those of a service without keys."""
+        """Whether its responses are those of a service without keys."""
         return self.studies is None and self.datasets is None
 
     @property
     def scope(self) -> str:
-        """What its answers depend on: two keys of one scope get the same bytes."""
+        """What its responses depend on: two keys of one scope get the same bytes."""
         return "" if self.reads_everything else json.dumps([self.studies, self.datasets])
 
     def reads(self, dataset: str) -> bool:

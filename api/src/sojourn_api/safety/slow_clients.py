@@ -1,6 +1,6 @@
 """Connections of clients that are slow or send without end, by intent or not.
 
-Uvicorn waits for ever for the rest of a request, keeps all of its head, and keeps an answer in memory for as long as
+Uvicorn waits for ever for the rest of a request, keeps all of its head, and keeps a response in memory for as long as
 its client does not read it. Here a request has to be whole within some seconds, its head is bounded while it comes, and
 a client that reads has to take what was written before more is written to it.
 """
@@ -46,7 +46,7 @@ class ConnectionLimits:
     request_seconds : float
         From the first byte of a request, or from the connection, to its last byte.
     stalled_seconds : float
-        For a piece of the answer to be taken.
+        For the client to take a chunk of the response.
     connections : int
     """
 
@@ -156,7 +156,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Answer the request; one in chunks, whose trailers would be kept as headers are, ends its connection."""
+        """Respond to the request; one in chunks, whose trailers would be kept as headers are, ends its connection."""
         self._is_in_body = True
         super().on_headers_complete()
         if any(name == b"transfer-encoding" for name, _ in self.headers):
@@ -211,7 +211,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_refused = True
         self._stop_request_timer()
         if self.cycle is not None and not self.cycle.response_complete:
-            # Of the request before; nothing can be written into its answer.
+            # Of the request before; nothing can be written into its response.
             self.transport.close()
             return
         self.transport.write(_refusal("too-many-headers", "431 Request Header Fields Too Large", detail))
@@ -241,7 +241,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _on_stalled(self) -> None:
         self._stalled_timer = None
         if self._limits is not None:
-            logger.info("a client took too little of its answer for %g s", self._limits.stalled_seconds)
+            logger.info("a client received too little of its response in %g s", self._limits.stalled_seconds)
         # Without waiting for what it does not take.
         self.transport.abort()
 
