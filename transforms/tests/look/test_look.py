@@ -119,6 +119,7 @@ def test_a_file_beside_a_manifest_is_drawn_as_part_of_its_run(sample: Path) -> N
     assert page.sections[0].lead.startswith("1 run of 1 configuration")
     assert figure(page, "run-delay-time-0").data
     assert page.command == f"sojourn ingest {run / 'ping.txt'} {run / 'manifest.json'}"
+    assert page.frame.closing.startswith("sojourn look stores nothing.")
     # What a pair of captures is short of is no tool's result.
     measured = [table(seen(run / name), "runs").rows[0]["measured"] for name in ("ping.txt", "after.pcap.xz")]
     assert measured == ["other files"] * 2
@@ -405,7 +406,7 @@ def test_two_settings_with_one_run_each_have_an_effect_and_no_interval(tmp_path:
     assert row["interval"] is None
     assert table(looked.page, "effects").evidence.interval == "none: one run each"
     lead = looked.page.sections[0].lead
-    assert lead.startswith("Cannot tell; CoDel (B) has the shortest wait"), lead
+    assert lead.startswith("Cannot tell; CoDel (B) has the lowest queuing delay"), lead
     labels = {one["series"].split(" (")[0].split(", ")[1] for one in figure(looked.page, "compare-queue-cdf").data}
     assert labels == {"application", "TCP"}
     assert Elements(html_of(looked.page)).found

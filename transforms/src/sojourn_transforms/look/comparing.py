@@ -30,7 +30,7 @@ from sojourn_transforms.look.content import (
 )
 from sojourn_transforms.look.differences import KIND, Key, Value, differences, values_of
 from sojourn_transforms.look.drawing import drawn
-from sojourn_transforms.look.looking import Looked, command_of, given_files, title_of
+from sojourn_transforms.look.looking import Looked, command_of, frame_of, given_files, title_of
 from sojourn_transforms.look.sections.bins import curve_of_bins, curve_of_values, data_of
 from sojourn_transforms.look.sections.files import files_section
 from sojourn_transforms.look.sections.findings import queue_metrics, queue_sentences
@@ -106,7 +106,8 @@ def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
         read.items = [_renamed(item, side.letter) for item in read.items]
         files.append(read)
     tiles = [Tile(side.letter, side.name) for side in (a, b)]
-    return Page(f"{a.name} and {b.name}", tiles, [section, *files], command_of(sources), __version__)
+    frame = frame_of([*_runs(a), *_runs(b)])
+    return Page(f"{a.name} and {b.name}", tiles, [section, *files], command_of(sources), __version__, frame)
 
 
 def _which_queue(a: Side, b: Side) -> list[str]:

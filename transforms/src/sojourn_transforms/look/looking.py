@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.formats.series.run_rows import MANIFESTS
@@ -16,7 +17,7 @@ from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.session import Attempt, files_below
 from sojourn_transforms import __version__
-from sojourn_transforms.look.content import Figure, Page, Section, Tile
+from sojourn_transforms.look.content import LOOK, Figure, Frame, Page, Section, Tile
 from sojourn_transforms.look.sections.calls import calls_sections
 from sojourn_transforms.look.sections.captures import capture_sections
 from sojourn_transforms.look.sections.connections import connections_sections
@@ -129,7 +130,19 @@ def page_of(view: View, sources: Sequence[Path]) -> Page:
         # Runs of a tool have their figures in its section.
         sections.sort(key=lambda section: section.key != "tools")
     ordered = [*sections, files] if sections else [files]
-    return Page(title_of(sources), _tiles(view, files), ordered, command_of(sources), __version__)
+    frame = frame_of(view.rows("run") if view.has("run", "run_source") else [])
+    return Page(title_of(sources), _tiles(view, files), ordered, command_of(sources), __version__, frame)
+
+
+def frame_of(runs: Iterable[Mapping[str, Any]]) -> Frame:
+    """Return what a page about runs says of itself, with a hint if a build would not compare all of them."""
+    if len({run["study_id"] for run in runs}) < 2:
+        return LOOK
+    one_study = (
+        "A build compares only runs of one study. Without a manifest, a folder is a study: to compare files of several "
+        "folders, put them into one first."
+    )
+    return replace(LOOK, closing=f"{one_study} {LOOK.closing}")
 
 
 def title_of(sources: Sequence[Path]) -> str:

@@ -344,8 +344,9 @@ def _flows(view: View, flows: int) -> Table:
         Evidence("as in the headings", counted(len(rows), "flow"), "none: each row is one flow"),
         left if flows > len(rows) else "",
         note=(
-            "RTT is to the responder. The bound of queuing delay needs 10 RTT samples. Hosts are not named; "
-            "servers are named by their registrable domain if a handshake shows it."
+            "RTT is to the responder; its minimum and maximum are single samples. The bound of the queuing delay is "
+            "the maximum minus the minimum of the smoothed RTT, which single packets may exceed; it needs 10 RTT "
+            "samples. Hosts are not named; servers are named by their registrable domain if a handshake shows it."
         ),
     )
 

@@ -48,7 +48,7 @@ def run_sentences(view: View, runs: Sequence[Mapping[str, Any]], absent: list[st
 
 
 def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]) -> list[str]:
-    """Return which of two configurations has the shorter delay and the higher rate; nothing of one or of more."""
+    """Return which of two configurations has the lower delay and the higher rate; nothing of one or of more."""
     by_configuration: dict[str, list[Mapping[str, Any]]] = {}
     for run in runs:
         if run["exclusion_reason"] is None:
