@@ -77,7 +77,7 @@ class Watching:
         return self.log.read_text(encoding="utf-8")
 
     def ingested(self) -> int:
-        return sum(int(count.replace(",", "")) for count in re.findall(r"([\d,]+) files? ingested", self.said()))
+        return sum(int(count.replace(",", "")) for count in re.findall(r"([\d,]+) files? read", self.said()))
 
     def measure(self) -> None:
         (peak,) = re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())

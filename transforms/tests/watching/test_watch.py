@@ -108,7 +108,7 @@ def test_what_is_complete_is_ingested_and_built_once(watched: Watched) -> None:
     assert watched.outcomes() == {"a.pcap": ("ok", None)}
     assert watched.builds == 1
     assert watched.said == [
-        "1 file ingested; behind by 0 files, 1 being written, 0 not settled yet",
+        "1 file read; behind by 0 files, 1 being written, 0 not settled yet",
         "build b1 published in 0.0 s",
     ]
 
@@ -122,7 +122,7 @@ def test_the_next_watch_reads_only_what_is_new(watched: Watched) -> None:
     watched.run()
     assert names < {commit.name for commit in watched.paths.open_lake().live()}
     # A real build at the start does nothing if nothing is new.
-    assert [line.partition(";")[0] for line in watched.said[1:]] == ["1 file ingested", "build b3 published in 0.0 s"]
+    assert [line.partition(";")[0] for line in watched.said[1:]] == ["1 file read", "build b3 published in 0.0 s"]
 
 
 def test_with_once_nothing_new_is_said(watched: Watched) -> None:
@@ -139,7 +139,7 @@ def test_bad_files_are_outcomes_and_stop_nothing(watched: Watched) -> None:
     assert outcomes["a.pcap"] == ("ok", None)
     assert outcomes["cut.pcap"] == ("partial", "truncated")
     assert outcomes["what.bin"][0] == "rejected"
-    assert watched.said[-2].startswith("3 files ingested (1 partial, 1 rejected); behind by 0 files")
+    assert watched.said[-2].startswith("3 files read (1 partial, 1 rejected); behind by 0 files")
     assert any(line.startswith("rejected ") and "what.bin" in line for line in watched.said)
 
 
@@ -166,7 +166,7 @@ def test_a_full_disk_pauses_the_watch_and_nothing_is_lost(watched: Watched, monk
     assert paused.startswith("paused: ")
     assert "no space left on the disk" in paused
     assert paused.endswith("behind by 1 file")
-    assert done.startswith("1 file ingested; behind by 0 files")
+    assert done.startswith("1 file read; behind by 0 files")
     assert watched.slept[1:3] == [watch.RETRY_S] * 2
     assert watched.outcomes() == {"a.pcap": ("ok", None)}
 
@@ -219,7 +219,7 @@ def test_a_build_that_failed_is_tried_again_without_another_ingest(watched: Watc
     with pytest.raises(Ended):
         watched.run(once=False)
     said = [line.partition(";")[0] for line in watched.said]
-    assert said == ["1 file ingested", "paused: a test failed", "build b1 published in 0.0 s"]
+    assert said == ["1 file read", "paused: a test failed", "build b1 published in 0.0 s"]
 
 
 def test_with_once_a_failure_is_raised(watched: Watched) -> None:
@@ -247,7 +247,7 @@ def test_a_kill_between_ingest_and_build_leaves_the_build_to_the_next_watch(watc
     watched.run()
     assert watched.builds == 1
     assert watched.said[-1] == "build b1 published in 0.0 s"
-    assert [line for line in watched.said if "ingested" in line] == watched.said[:1]
+    assert [line for line in watched.said if "read" in line] == watched.said[:1]
 
 
 def test_a_long_backlog_is_published_bit_by_bit(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_a_long_backlog_is_published_bit_by_bit(watched: Watched, monkeypatch: p
     for number in range(5):
         (watched.folder / f"c{number}.txt").write_text(f"{number}")
     watched.run()
-    assert [line.rpartition("behind by ")[2].partition(",")[0] for line in watched.said if "ingested" in line] == [
+    assert [line.rpartition("behind by ")[2].partition(",")[0] for line in watched.said if "read" in line] == [
         "3 files",
         "1 file",
         "0 files",

@@ -210,7 +210,7 @@ class Watch:
         self._say_messages(of_batch)
         counts = Counter(attempt.commit.status for attempt in of_batch)
         faults = ", ".join(f"{counts[status]:,} {status}" for status in ("partial", "rejected") if counts[status])
-        return f"{counted(len(of_batch), 'file')} ingested" + (f" ({faults})" if faults else "")
+        return f"{counted(len(of_batch), 'file')} read" + (f" ({faults})" if faults else "")
 
     def _put_together(self, lake: Lake) -> None:
         packed = {commit.name for pack in lake.packs() for commit in pack.commits}
