@@ -77,9 +77,7 @@ def fetch_shares(runner: QueryRunner, snapshot: Snapshot, request: ShareRequest,
     """
     rows = runner.run(snapshot, shares_sql(request), request.selection.filters.parameters).to_pylist()
     if not rows and not of_systems(request):
-        raise invalid_parameter(
-            "threshold_ms", "no shares are published for it; use a threshold of queuing_delay_share"
-        )
+        raise invalid_parameter("threshold_ms", "no row of queuing_delay_share matches it and the filters")
     present = sorted({str(row[request.factor]) for row in rows})
     request = replace(request, baseline=known_baseline(request.factor, request.baseline, present))
     strata: dict[tuple[Any, ...], dict[str, list[dict[str, Any]]]] = {}
