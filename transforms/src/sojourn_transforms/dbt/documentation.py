@@ -20,7 +20,7 @@ from sojourn_transforms.mart import Mart
 from sojourn_transforms.statistics_marts import STATISTICS_MARTS, TYPE_NAMES
 
 LAKE = "lake"
-_WHERE = """[`GET /v1/datasets/run_harm`](api.md#addresses) has the columns with their types, units and meaning, and the
+_WHERE = """[`GET /v1/datasets/run_harm`](api.md#endpoints) has the columns with their types, units and meaning, and the
 first rows; `sojourn sql "from column_description where table_name = 'run_harm'"` prints the same columns. The
 documentation site (`make site`) has a page of columns for each subject."""
 
