@@ -1,7 +1,7 @@
 """Build the documentation site: ``python infra/site/build.py`` writes var/site, which opens from the file system.
 
 The pages are the project's Markdown files, laid out as in the repository so that their relative links hold, and those
-that are written from the code: the command line, the addresses of the API, tables by subject, and the gallery of
+that are written from the code: the command line, the endpoints of the API, tables by subject, and the gallery of
 figures.
 """
 
@@ -51,7 +51,7 @@ def assemble(pages: Path) -> None:
                 copied.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / target, copied)
     _write(pages / "docs" / "reference" / "command-line.md", reference.command_line())
-    _write(pages / "docs" / "reference" / "api-addresses.md", reference.api_addresses())
+    _write(pages / "docs" / "reference" / "api-endpoints.md", reference.api_endpoints())
     marts = documented_marts(parsed_manifest(ROOT / "models"), ROOT / "models")
     _write(pages / "docs" / "tables.md", index(marts, linked=True))
     for subject, text in subject_pages(marts).items():

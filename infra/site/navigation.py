@@ -76,7 +76,7 @@ def configuration(root: Path, pages: Path) -> str:
         if title == "Reference":
             listed += [
                 {"Command line": "docs/reference/command-line.md"},
-                {"API addresses": "docs/reference/api-addresses.md"},
+                {"API endpoints": "docs/reference/api-endpoints.md"},
                 {"Columns": [f"docs/tables/{path.name}" for path in sorted((pages / "docs" / "tables").glob("*.md"))]},
             ]
         if title == "Explanation":

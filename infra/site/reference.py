@@ -1,4 +1,4 @@
-"""Reference pages that are written from the code: the command line and the addresses of the API."""
+"""Reference pages that are written from the code: the command line and the endpoints of the API."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def command_line() -> str:
     return "\n".join(lines) + "\n"
 
 
-def api_addresses() -> str:
-    """Return a page with every address of the API and its parameters."""
+def api_endpoints() -> str:
+    """Return a page with every endpoint of the API and its parameters."""
     document = create_app(Settings()).openapi()
     lines = [
-        "# API addresses",
+        "# API endpoints",
         "",
-        "Every address with its parameters, from the service's own OpenAPI document (generated from the code). "
+        "Every endpoint with its parameters, from the service's own OpenAPI document (generated from the code). "
         "A running service shows the same at `/docs`, where each can be tried; "
         "[HTTP API](../api.md) explains filters, formats and errors.",
         "",
@@ -91,5 +91,5 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return text on one line, in which a table's bar and an address in angle brackets stay what they are."""
+    """Return text on one line, in which a table's bar and a URL in angle brackets stay what they are."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

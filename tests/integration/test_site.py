@@ -98,12 +98,12 @@ def test_the_index_of_the_search_has_every_page(site: Path, pages: dict[Path, Pa
     assert {path.relative_to(site).as_posix() for path in pages} == searched
 
 
-def test_commands_addresses_and_figures_are_in_it(site: Path) -> None:
+def test_commands_endpoints_and_figures_are_in_it(site: Path) -> None:
     commands = (site / "docs/reference/command-line.html").read_text("utf-8")
     assert "sojourn maintain compact" in commands
     assert "--server-names" in commands
-    addresses = (site / "docs/reference/api-addresses.html").read_text("utf-8")
-    assert "/v1/distributions/{metric}" in addresses
+    endpoints = (site / "docs/reference/api-endpoints.html").read_text("utf-8")
+    assert "/v1/distributions/{metric}" in endpoints
     drawn = (site / "docs/gallery.html").read_text("utf-8")
     kept = [path.name for path in (ROOT / "docs" / "figures").glob("*.png")]
     assert kept

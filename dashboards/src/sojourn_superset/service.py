@@ -1,6 +1,6 @@
-"""What the API says of itself, as tables: the builds that it keeps, and how its addresses answered.
+"""What the API says of itself, as tables: the builds that it keeps, and how its endpoints responded.
 
-`service_build` is `GET /v1/builds`, and `service_request` is `GET /metrics` by address. Neither is a dataset of a
+`service_build` is `GET /v1/builds`, and `service_request` is `GET /metrics` by endpoint. Neither is a dataset of a
 build, so the catalogue does not have them; `sojourn_superset.adapter` serves them beside the datasets.
 """
 
@@ -26,7 +26,7 @@ BUILD = Dataset(
             "published_at", "VARCHAR", description="When it was published, an earlier one: when it was written. UTC."
         ),
         Column("age_s", "DOUBLE", "s", "Time since it was published."),
-        Column("is_served", "BOOLEAN", description="The service answers from it."),
+        Column("is_served", "BOOLEAN", description="The build that the service uses."),
         Column("engine", "VARCHAR", description="duckdb or spark."),
         Column("sojourn_version", "VARCHAR"),
         Column("models", "BIGINT", description="Tables that the build computed."),
@@ -39,16 +39,16 @@ BUILD = Dataset(
 )
 REQUEST = Dataset(
     name="service_request",
-    description="Requests to each address of the API since it started, and how long their answers took.",
-    grain="one address",
+    description="Requests to each API endpoint since the service started, and how long their responses took.",
+    grain="one endpoint",
     key=("route",),
     rows=0,
     columns=(
         Column("route", "VARCHAR", nullable=False),
-        Column("requests", "BIGINT", description="Answers since the API started."),
-        Column("refused", "BIGINT", description="Of these, answers with a status of 400 to 499."),
-        Column("failed", "BIGINT", description="Of these, answers with a status of 500 or more."),
-        Column("mean_ms", "DOUBLE", "ms", "Mean time from the request to the end of its answer."),
+        Column("requests", "BIGINT", description="Responses since the API started."),
+        Column("refused", "BIGINT", description="Of these, responses with a status of 400 to 499."),
+        Column("failed", "BIGINT", description="Of these, responses with a status of 500 or more."),
+        Column("mean_ms", "DOUBLE", "ms", "Mean time from the request to the end of its response."),
         Column(
             "p95_at_most_ms",
             "DOUBLE",
@@ -101,12 +101,12 @@ def _age_s(time: str) -> float:
 
 
 def requests(client: Client) -> list[dict[str, Any]]:
-    """Return a row for each address that was asked; raises ApiError."""
+    """Return a row for each endpoint that got requests; raises ApiError."""
     return requests_of(client.text("/metrics"))
 
 
 def requests_of(text: str) -> list[dict[str, Any]]:
-    """Return a row for each address in a text of metrics.
+    """Return a row for each endpoint in a text of metrics.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def requests_of(text: str) -> list[dict[str, Any]]:
             case "sojourn_http_request_seconds_bucket":
                 buckets[labels["route"]].append((float(labels["le"]), value))
     if not counts:
-        raise ApiError("/metrics of the Sojourn API has no sojourn_http_requests_total; expected one for each address")
+        raise ApiError("/metrics of the Sojourn API has no sojourn_http_requests_total; expected one for each endpoint")
     return [
         {
             "route": route,
