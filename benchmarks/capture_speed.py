@@ -163,12 +163,14 @@ def mix(path: Path, testbed: Path, rounds: int = ROUNDS_OF_THE_MIX) -> int:
 def protocols(path: Path, archive: Path, rounds: int = ROUNDS_OF_THE_ARCHIVE) -> int:
     """Join the Ethernet captures of an archive, each a second after the one before; return the number of packets."""
     contents = []
-    for capture in sorted(file for file in archive.rglob("*") if ".pcap" in file.suffixes or file.suffix == ".pcapng"):
+    for capture in sorted(file for file in archive.rglob("*") if file.suffix in (".pcap", ".pcapng", ".cap")):
         # Of a capture that is cut, editcap writes the packets before; of what it cannot read, nothing.
         content = subprocess.run(["editcap", "-F", "nsecpcap", capture, "-"], capture_output=True, check=False).stdout
         times = _times_s(content) if content[20:24] == struct.pack("<I", 1) else []
         if times and max(times) - min(times) < 86_400:
             contents.append((content, times))
+    if not contents:
+        raise SystemExit(f"{archive}: no capture of Ethernet below this folder")
     packets, begin_s = 0, 1_600_000_000
     with path.open("wb") as handle:
         handle.write(struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 262_144, 1))
@@ -306,7 +308,7 @@ def main() -> None:
     parser.add_argument("--captures", nargs="+", choices=CAPTURES, default=CAPTURES, help="default: all")
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS), help="default: all")
     options = parser.parse_args()
-    for tool in ("tcptrace", "tshark", "gzip", "zstd", "xz"):
+    for tool in ("tcptrace", "tshark", "editcap", "gzip", "zstd", "xz"):
         if shutil.which(tool) is None:
             raise SystemExit(f"{tool} is missing; install its Debian package")
     with tempfile.TemporaryDirectory(prefix="sojourn-benchmark-") as name:

@@ -48,7 +48,7 @@ class OneOf(click.Choice[str]):
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Return what is wrong with a value: the nearest one if it is a typing error, otherwise those there are."""
         del ctx
-        nearest = get_close_matches(str(value), self.choices, n=1)
+        nearest = get_close_matches(str(value).lower(), self.choices, n=1)
         return f"there is no {value!r}. " + (f"Did you mean {nearest[0]!r}?" if nearest else self.listed)
 
 

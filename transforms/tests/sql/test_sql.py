@@ -111,7 +111,9 @@ def test_statements_that_write_are_refused(var: Path, tmp_path: Path, statement:
 )
 def test_a_query_whose_part_writes_a_file_is_refused(var: Path, tmp_path: Path, begin: str, query: str) -> None:
     file = tmp_path / "written"
-    with pytest.raises(OperatorError, match=r"^(COPY … TO|json_execute_serialized_sql) is not allowed: "):
+    with pytest.raises(
+        OperatorError, match=r"^(COPY … TO|json_execute_serialized_sql) is not allowed: the connection is read-only; "
+    ):
         run_sql(begin + query.format(file=file), Form.CSV, None, var)
     assert not file.exists()
 

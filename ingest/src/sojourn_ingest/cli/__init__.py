@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import logging
 import os
 import sys
@@ -170,17 +169,10 @@ EXTRA_OF = {
 }
 
 
-def _start_light() -> None:
-    """Save a seventh of the CPU time of short commands; call it before NumPy is imported."""
-    # Matrices are small here, and each further thread of OpenBLAS only spins until it sleeps.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Imports create hundreds of thousands of objects that live as long as the process; looking through them is in vain.
-    gc.set_threshold(50_000, 20, 20)
-
-
 def main() -> None:
     """Run the command line; what its user can correct ends in one line."""
-    _start_light()
+    # Before NumPy is imported: matrices are small here, and each further thread of OpenBLAS spins until it sleeps.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # Also as `python -m`, with which a command starts others.
         application()(prog_name="sojourn")

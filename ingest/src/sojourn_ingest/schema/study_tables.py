@@ -186,7 +186,7 @@ RUN = Table(
         Column(
             "ecn",
             STRING,
-            "ECN mode that the hosts negotiate for TCP: none, classic or accurate; null if not stated",
+            "ECN mode that the hosts request for TCP: none, classic or accurate; null if not stated",
             source="RFC 3168, RFC 9768",
             codes=("none", "classic", "accurate"),
         ),
