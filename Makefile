@@ -366,7 +366,7 @@ bench-start: setup ## CPU time until a command prints its help or an error, read
 	@.venv/bin/python benchmarks/start_speed.py --sample $(SAMPLE) --folder $(SOJOURN_VAR)/bench-start
 
 .PHONY: bench-api
-bench-api: setup ## The API under load: 1,000 requests a second, new answers, ROAPI and Datasette, 10 million rows (8 minutes; ROWS)
+bench-api: setup ## The API under load: 1,000 requests a second, new responses, ROAPI and Datasette, 10 million rows (8 minutes; ROWS)
 	@mkdir -p $(SOJOURN_VAR)/tools/bin
 	@GOBIN=$(SOJOURN_VAR)/tools/bin go install github.com/tsenart/vegeta/v12@v12.13.0
 	@$(UV) venv --quiet --allow-existing $(SOJOURN_VAR)/tools/roapi

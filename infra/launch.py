@@ -58,7 +58,7 @@ class Servers:
         return read_secrets(self.var / "secrets.env")
 
     def start(self) -> None:
-        """Start both and return when both answer."""
+        """Start both and return when both respond."""
         for port, setting in ((self._api_port, "API_PORT"), (self._superset_port, "SUPERSET_PORT")):
             if not port_is_free(port):
                 raise LaunchError(f"port {port} is in use by another program; choose one with make run {setting}=…")
@@ -67,7 +67,7 @@ class Servers:
         say("starting the API")
         self._begin("api", serve)
         self._wait_for("api", f"{self.api_url}/healthz", API_READY_S)
-        say(f"API answers at {self.api_url}; preparing Superset and its dashboard")
+        say(f"API ready at {self.api_url}; preparing Superset and its dashboard")
         self._finish("superset-prepare", [superset, "prepare", "--api", self.api_url])
         say("starting Superset")
         self._begin("superset", [superset, "serve", "--port", str(self._superset_port)])
@@ -113,7 +113,7 @@ class Servers:
             if answers(url):
                 return
             time.sleep(0.3)
-        raise LaunchError(f"{name} did not answer at {url} within {seconds:.0f} s (log: {self._logs / name}.log)")
+        raise LaunchError(f"{name} did not respond at {url} within {seconds:.0f} s (log: {self._logs / name}.log)")
 
     def watch(self) -> str:
         """Wait until a server ends, and return its name."""
@@ -143,7 +143,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def answers(url: str) -> bool:
-    """Return whether the server at ``url`` answers with success."""
+    """Return whether the server at ``url`` responds with status 200."""
     try:
         with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310 - a loopback URL made above
             return bool(response.status == 200)

@@ -80,7 +80,7 @@ def _wait(url: str, server: subprocess.Popen[bytes]) -> None:
             time.sleep(0.2)
     status = server.poll()
     ended = f"no answer in {SERVER_READY_S} s" if status is None else f"it ended with status {status}"
-    raise SystemExit(f"sojourn serve did not answer: {ended}")
+    raise SystemExit(f"sojourn serve did not respond: {ended}")
 
 
 def execute(path: Path, url: str, figures: Path | None = None) -> nbformat.NotebookNode:

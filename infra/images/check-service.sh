@@ -1,6 +1,6 @@
 #!/bin/sh
 # check-service.sh  runs ingest, build and serve over the bundled sample, as the image's user does; for infra/images/try-in-a-root.sh.
-# It fails unless nothing but /var/sojourn and /tmp can be written, no Rust is there, and the service answers from the sample.
+# It fails unless nothing but /var/sojourn and /tmp can be written, no Rust is there, and the service serves the sample.
 set -eu
 cd /var/sojourn
 [ "$(id -u)" = 10001 ] || { echo "error: runs as user $(id -u); expected 10001" >&2; exit 1; }
@@ -25,12 +25,12 @@ while True:
         # A process that has ended is a zombie until the shell waits for it.
         state = open(f"/proc/{sys.argv[1]}/stat").read().rpartition(") ")[2][0]
         if state == "Z" or time.monotonic() > deadline:
-            raise SystemExit("error: the service ended before it answered" if state == "Z" else "error: the service does not answer") from None
+            raise SystemExit("error: the service ended before it responded" if state == "Z" else "error: the service does not respond") from None
         time.sleep(1)
 studies = json.load(urllib.request.urlopen(f"{base}/v1/studies", timeout=30))
 names = [study["study_id"] for study in studies["studies"]]
 assert health["status"] == "ok" and names, (health, studies)
 delay = urllib.request.urlopen(f"{base}/v1/distributions/queuing_delay?group=queue_label&format=csv", timeout=30).read()
 assert delay.count(b"\n") > 1, delay
-print(f"build {health['build_id']} answers with studies {', '.join(names)}")
+print(f"build {health['build_id']} serves the studies {', '.join(names)}")
 PROGRAM

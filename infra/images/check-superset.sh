@@ -24,6 +24,6 @@ while True:
         # A process that has ended is a zombie until the shell waits for it.
         state = open(f"/proc/{sys.argv[1]}/stat").read().rpartition(") ")[2][0]
         if state == "Z" or time.monotonic() > deadline:
-            raise SystemExit("error: Superset ended before it answered" if state == "Z" else "error: Superset does not answer") from None
+            raise SystemExit("error: Superset ended before it responded" if state == "Z" else "error: Superset does not respond") from None
         time.sleep(1)
 PROGRAM

@@ -14,7 +14,7 @@ DEFAULT_PAGE_ROWS = 1000
 MOST_MEMORY_BYTES = 2_000_000_000
 #: Four of the largest responses at a time; the others wait.
 MOST_ANSWER_BYTES = 1_000_000_000
-#: DuckDB's own bound is four fifths of the memory of the machine or of its control group; this makes it half.
+#: DuckDB's own bound is four fifths of the memory of the machine or of its cgroup; this makes it half.
 SHARE_OF_DUCKDBS_BOUND = 0.625
 #: Responses have half of what DuckDB has: a quarter of the memory.
 SHARE_OF_ANSWERS = SHARE_OF_DUCKDBS_BOUND / 2
@@ -54,7 +54,7 @@ class Settings(BaseSettings):
         default=None,
         pattern=r"^[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B$",
         description="Memory limit of DuckDB for the snapshot and all its queries; default: 2GB, or half of "
-        "the memory of the machine or control group if that is less, shared among workers.",
+        "the memory of the machine or cgroup if that is less, shared among workers.",
     )
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
@@ -104,7 +104,7 @@ class Settings(BaseSettings):
         default=None,
         ge=1,
         description="Memory in each worker for responses until they are sent, in addition to "
-        "SOJOURN_API_MEMORY; default: 1 GB, or a quarter of the memory of the machine or control group if that is "
+        "SOJOURN_API_MEMORY; default: 1 GB, or a quarter of the memory of the machine or cgroup if that is "
         "less, shared among workers.",
     )
     api_kept_bytes: int = Field(

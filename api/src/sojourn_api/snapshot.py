@@ -163,7 +163,7 @@ class Snapshot:
 
 @cache
 def duckdbs_bound() -> str:
-    """Return the memory that DuckDB would take by itself, such as ``819.1 MiB``: it knows of control groups."""
+    """Return the memory that DuckDB would take by itself, such as ``819.1 MiB``: it knows of cgroups."""
     with duckdb.connect() as connection:
         row = connection.execute("select current_setting('memory_limit')").fetchone()
     return str(row[0]) if row else "0 bytes"

@@ -113,7 +113,7 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
     bundle = Bundle(contents={})
 
     for name, asset in _of_kind(files, "databases"):
-        # the address of the API is not among them: whoever may edit a database must not choose it
+        # the URL of the API is not among them: whoever may edit a database must not choose it
         _own(name, asset)
     queue_labels = [label for (label,) in _asked_of(connection, catalogue, "configuration", "queue_label") if label]
     for name, asset in _of_kind(files, "datasets"):

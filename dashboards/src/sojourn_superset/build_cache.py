@@ -23,13 +23,13 @@ ANSWERED_WITHIN_S = 5.0
 class BuildCache(SimpleCache):
     """A cache in memory that forgets everything when the API serves another build.
 
-    Without an answer of the API nothing is found and nothing is kept: the chart then asks the API itself, and says
+    Without a response of the API nothing is found and nothing is kept: the chart then asks the API itself, and says
     what is wrong.
 
     Parameters
     ----------
     imported
-        File of the last import (`imported.json`), whose `api` is the address that charts ask.
+        File of the last import (`imported.json`), whose `api` is the URL that charts use.
     threshold, default_timeout, ignore_errors
         As of SimpleCache: number of entries; seconds; whether `delete_many` goes on after an error.
     """
@@ -72,7 +72,7 @@ class BuildCache(SimpleCache):
         return keys
 
     def _current(self) -> tuple[str, str] | None:
-        """Return the address of the API and the id of its build, or None; drop what is of another build."""
+        """Return the URL of the API and the id of its build, or None; drop what is of another build."""
         try:
             address = str(json.loads(self._imported.read_text(encoding="utf-8"))["api"])
             build = (address, _client(address).health())

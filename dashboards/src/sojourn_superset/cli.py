@@ -124,7 +124,7 @@ def _load(chosen: settings.Settings, contents: dict[str, str], api: str, force: 
 
 
 def _render(api: str) -> tuple[dict[str, str], str]:
-    """Return the assets as they fit the build that is served, and the address of the API."""
+    """Return the assets as they fit the build that is served, and the URL of the API."""
     with Client(api, unknown_values="allow") as client:
         os.environ[API_URL_VARIABLE] = client.url
         build = client.health()

@@ -92,7 +92,7 @@ def load_assets(settings: Settings, contents: dict[str, str], api: str, say: Say
     contents
         File name to YAML, in Superset's export format.
     api
-        Address of the API that these assets ask, by whose builds Superset's cache goes.
+        URL of the API that these assets ask, by whose builds Superset's cache goes.
     force
         Import although these very assets have been imported before.
     """

@@ -101,12 +101,12 @@ def derived_secret(secret_key: str, purpose: str) -> str:
 
 
 def api_url() -> str:
-    """Return the address of the API, which whoever runs this process decides."""
+    """Return the URL of the API, which whoever runs this process decides."""
     return os.environ.get(API_URL_VARIABLE) or DEFAULT_URL
 
 
 def refuse_another_api(url: str) -> None:
-    """Go on if an address is that of the API.
+    """Go on if a URL is that of the API.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Settings:
 
     @property
     def api_url(self) -> Path:
-        """The file with the address of the API that the assets were imported from."""
+        """The file with the URL of the API that the assets were imported from."""
         return self.home / "api_url"
 
     @property

@@ -24,7 +24,7 @@ MemoryOption = Annotated[
     typer.Option(
         envvar=MEMORY_VARIABLE,
         help="Memory limit of DuckDB, such as 8GB; beyond it, DuckDB spills to disk next to the warehouse."
-        " Default: four fifths of the memory of the machine or control group, or less, to leave 512 MiB free.",
+        " Default: four fifths of the memory of the machine or cgroup, or less, to leave 512 MiB free.",
         show_envvar=True,
     ),
 ]
