@@ -112,9 +112,7 @@ def test_the_effects_have_four_columns_each_number_with_its_unit(two_folders: Pa
 def test_single_flent_files_say_once_that_there_is_one_run_each(folders: tuple[Path, Path]) -> None:
     page = compared(folders[0] / "pfifo-1.flent.gz", folders[1] / "fq_codel-1.flent.gz")
     lead = page.sections[0].lead
-    assert lead.startswith("Cannot tell; fq_codel-1.flent.gz (B) has the lower delay (median under load 26 ms, "), (
-        lead
-    )
+    assert lead.startswith("Cannot tell; fq_codel-1.flent.gz (B) has the lower delay (median under load 26 ms, "), lead
     assert "no interval (one run each): this may be chance" in lead
     effects = table(page, "effects")
     assert {row["interval"] for row in effects.rows} == {None}
@@ -185,6 +183,7 @@ def test_files_of_different_tests_are_told_apart(shared: Path) -> None:
     lead, absent = page.sections[0].lead, " ".join(page.sections[0].absent)
     assert lead.startswith(
         "Cannot tell: test-rrul.flent.gz (A) and test-rrul-icmp.flent.gz (B) did not run the same "
+        "test: test-rrul.flent.gz (A) ran rrul_be ecn=noecn, test-rrul-icmp.flent.gz (B) ran rrul_icmp."
     ), lead
     assert "Effects on loaded delay median" in absent
     assert "only A has such runs (rrul_be ecn=noecn)" in absent

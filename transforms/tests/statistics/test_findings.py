@@ -58,14 +58,14 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             [TAIL_DROP, metric("FQ-CoDel", 20.6, (19.0, 88.0))],
             "tied",
             None,
-            "FQ-CoDel or tail-drop 2 BDP: their waits cannot be told apart (95th percentile 21 ms and 91 ms; the "
-            "intervals overlap).",
+            "FQ-CoDel or tail-drop 2 BDP: their queuing delays cannot be told apart (95th percentile 21 ms and 91 ms; "
+            "the intervals overlap).",
         ),
         (
             [TAIL_DROP, metric("FQ-CoDel", 6.56)],
             "cannot tell",
             None,
-            "Cannot tell; FQ-CoDel has the shortest wait (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but "
+            "Cannot tell; FQ-CoDel has the lowest queuing delay (95th percentile 6.6 ms, tail-drop 2 BDP 91 ms), but "
             "FQ-CoDel has too few runs for an interval: this may be chance.",
         ),
         (
@@ -83,7 +83,8 @@ FQ_CODEL = metric("FQ-CoDel", 20.6, (19.0, 21.4))
             [metric("FQ-CoDel", 0.99, metric="utilisation_ratio", role="all")],
             "cannot tell",
             None,
-            "Cannot tell: the wait of the application's packets was not measured in the same way for all queues.",
+            "Cannot tell: the queuing delay of the application's packets was not measured in the same way for all "
+            "queues.",
         ),
     ],
 )
@@ -94,7 +95,7 @@ def test_verdicts_on_queues(rows: list[dict[str, Any]], verdict: str, subject: s
 
 
 def test_the_worst_congestion_control_counts() -> None:
-    """A queue counts with its longest wait, and what competes with its own; the price and the demand are named."""
+    """A queue counts with its highest delay, and what competes with its own; the price and the demand are named."""
     rows = [
         *(
             metric("CoDel", value, (value, value), congestion_control=name)

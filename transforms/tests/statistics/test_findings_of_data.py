@@ -217,26 +217,38 @@ IDLE = {"idle_median_ms": 10.0, "median_increase_ms": 30.0}
     [
         (
             [LOADED, LONG, LOADED | {"run_id": "t", "loaded_median_ms": 9.84}],
-            "The runs' medians under load are 9.8 to 505 ms, over 3 runs: the shortest with CoDel, the longest with "
+            "The median delay under load ranges from 9.8 to 505 ms over 3 runs: lowest with CoDel, highest with "
             "tail-drop.",
         ),
         (
             [LOADED | IDLE, LONG],
-            "The runs' medians under load are 40 to 505 ms, over 2 runs: the shortest with CoDel, the longest with "
-            "tail-drop. Before the load it is up to 30 ms shorter.",
+            "The median delay under load ranges from 40 to 505 ms over 2 runs: lowest with CoDel, highest with "
+            "tail-drop. Load adds up to 30 ms of delay.",
         ),
         (
             [LOADED | {"idle_median_ms": 50.0, "median_increase_ms": -10.0}, LONG | {"queue_label": "CoDel"}],
-            "The runs' medians under load are 40 to 505 ms, over 2 runs: the shortest and the longest with "
-            "CoDel. It is not shorter before the load.",
+            "The median delay under load ranges from 40 to 505 ms over 2 runs (CoDel). Load adds no delay.",
+        ),
+        (
+            [LOADED, LONG | {"loaded_median_ms": 50.0}, LONG | {"queue_label": "CoDel"}],
+            "The median delay under load ranges from 40 to 505 ms over 2 runs: CoDel has both the lowest and the "
+            "highest.",
+        ),
+        (
+            [LOADED | IDLE],
+            "The median delay under load is 40 ms (CoDel). Load adds 30 ms of delay.",
+        ),
+        (
+            [LOADED, LONG | {"loaded_median_ms": 40.0}],
+            "The median delay under load is 40 ms over 2 runs.",
         ),
         (
             [LOADED | {"queue_label": None, "run_id": "a.json", "loaded_median_ms": 1234.5}],
-            "Half of the values under load are at least 1,234 ms (a.json).",
+            "The median delay under load is 1,234 ms (a.json).",
         ),
     ],
 )
-def test_results_of_tools_have_the_shortest_and_the_longest_delay_under_load(rows: list[Row], sentence: str) -> None:
+def test_results_of_tools_have_the_lowest_and_the_highest_delay_under_load(rows: list[Row], sentence: str) -> None:
     """Over the runs of a study that are counted; a run without a named queue has its own name."""
     excluded = LOADED | {"exclusion_reason": "x", "loaded_median_ms": 9e9}
     [finding] = tool_findings([*rows, excluded, LOADED | {"loaded_median_ms": None}])

@@ -27,7 +27,7 @@ NO_INTERVAL = {"lower": None, "upper": None, "first_n": 1, "second_n": 1, "reaso
             [RATE, DELAY],
             "best",
             "B",
-            "B has the shorter delay: median under load 29 ms, against 124 ms with A, a difference of 95 ms [92, 98] "
+            "B has the lower delay: median under load 29 ms, against 124 ms with A, a difference of 95 ms [92, 98] "
             "(flent RTT samples; 6 runs each). A has the higher rate: 9.5 Mbit/s, against 3.99 Mbit/s with B, a "
             "difference of 5.51 Mbit/s [5, 6] (flent uplink intervals; 6 runs each).",
         ),
@@ -48,7 +48,7 @@ NO_INTERVAL = {"lower": None, "upper": None, "first_n": 1, "second_n": 1, "reaso
             [replace(DELAY, **NO_INTERVAL), replace(RATE, **NO_INTERVAL)],
             "cannot tell",
             None,
-            "Cannot tell; B has the shorter delay (median under load 29 ms, A 124 ms; flent RTT samples); A has the "
+            "Cannot tell; B has the lower delay (median under load 29 ms, A 124 ms; flent RTT samples); A has the "
             "higher rate (9.5 Mbit/s, B 3.99 Mbit/s; flent uplink intervals), but there is no interval (one run each): "
             "this may be chance.",
         ),
@@ -57,6 +57,12 @@ NO_INTERVAL = {"lower": None, "upper": None, "first_n": 1, "second_n": 1, "reaso
             "cannot tell",
             None,
             "Cannot tell: A mixes configurations; give the runs of one.",
+        ),
+        (
+            [replace(DELAY, second_n=0, shift=None), replace(DELAY, kind="rrul", first_n=0, shift=None)],
+            "cannot tell",
+            None,
+            "Cannot tell: A and B did not run the same test: A ran tcp_upload, uplink, B ran rrul.",
         ),
         ([], "cannot tell", None, "Cannot tell: no delay or rate was measured in the same way in runs of A and of B."),
     ],
@@ -99,13 +105,13 @@ def test_medians_against_the_shift_name_no_setting() -> None:
         "[-88, -8.9] (flent RTT samples; 6 runs each; the medians do not agree with the shift over runs)."
     )
     alone = replace(skewed, **NO_INTERVAL)
-    assert "A has the shorter delay (median under load 10 ms, B 12 ms;" in settings_finding("A", "B", [alone]).sentence
+    assert "A has the lower delay (median under load 10 ms, B 12 ms;" in settings_finding("A", "B", [alone]).sentence
 
 
 def test_medians_that_differ_are_not_written_as_the_same_number() -> None:
     near = replace(DELAY, first_median=100.12, second_median=100.25, shift=0.1, lower=0.07, upper=0.13)
     assert settings_finding("A", "B", [near]).sentence.startswith(
-        "A has the shorter delay: median under load 100.12 ms, against 100.25 ms with B, a difference of 0.1 ms "
+        "A has the lower delay: median under load 100.12 ms, against 100.25 ms with B, a difference of 0.1 ms "
     )
     noise = replace(DELAY, first_median=0.3, second_median=0.1 + 0.2, shift=5e-17, **NO_INTERVAL)
     assert "the delay is the same with both" in settings_finding("A", "B", [noise]).sentence

@@ -104,6 +104,14 @@ def _test(key: Key) -> Key:
     return ((test, *(word for word in more if "=" in word)), *key[1:])
 
 
+def _in_words(key: Key) -> str:
+    """Return the kind of a run in words; that nothing competes is said only of an application."""
+    of = dict(zip(KIND, key, strict=False))
+    if of["start_order"] == "solo" and not of["application"]:
+        del of["start_order"]
+    return ", ".join(str(part) if name == "workload" else in_words(part) for name, part in of.items() if part)
+
+
 def _difference(
     metric: ComparisonMetric, key: Key, first: Sequence[Value], second: Sequence[Value], names: tuple[str, str]
 ) -> Difference:
@@ -121,7 +129,7 @@ def _difference(
     else:
         shift, lower, upper, reason = _shift([one.value for one in first], [one.value for one in second])
     return Difference(
-        kind=", ".join(in_words(part) if place else str(part) for place, part in enumerate(key[: len(KIND)]) if part),
+        kind=_in_words(key),
         metric=metric.name,
         role=None if metric.role is None else stratum[metric.role],
         basis=None if metric.basis is None else stratum[metric.basis],

@@ -35,7 +35,7 @@ MOST_NAMED = 6
 
 @dataclass(frozen=True)
 class _Wait(Measured):
-    """The longest wait over configurations, in ms, with the widest bounds; ``runs`` are those of the longest."""
+    """The highest queuing delay over configurations, in ms, with the widest bounds; ``runs`` are the runs of it."""
 
     runs: int
 
@@ -54,13 +54,13 @@ class _Queue:
 
 
 def queue_findings(rows: Iterable[Row]) -> list[Finding]:
-    """Return for each setting which queue has the shortest wait of the application's packets.
+    """Return for each setting which queue has the lowest queuing delay of the application's packets.
 
     Rows are those of ``configuration_metric`` with one of :data:`METRICS`. A setting is what runs against what on
     which link; solo configurations have none. Each queue counts with its worst case over the congestion controls of
-    the TCP flow that all queues were measured against: the longest 95th percentile of the wait, or the longest mean
-    where there are no percentiles, with the widest bounds of the intervals over runs. A queue is named alone only if
-    its interval ends below those of all others.
+    the TCP flow that all queues were measured against: the highest 95th percentile of the queuing delay, or the
+    highest mean where there are no percentiles, with the widest bounds of the intervals over runs. A queue is named
+    alone only if its interval ends below those of all others.
     """
     settings: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -103,7 +103,7 @@ def _controls_of_all(rows: list[Row], metric: str) -> set[str | None]:
     return set.intersection(*by_queue.values()) if by_queue else set()
 
 
-def _longest(rows: list[Row]) -> _Wait | None:
+def _highest(rows: list[Row]) -> _Wait | None:
     if not rows:
         return None
     worst = max(rows, key=lambda row: (row["value_median"], row["configuration_id"]))
@@ -124,7 +124,7 @@ def _queues(rows: list[Row], metric: str, controls: set[str | None]) -> Iterable
             by_label.setdefault(row["queue_label"], []).append(row)
     for label, members in by_label.items():
         waits = [row for row in members if row["metric"] == metric]
-        wait = _longest([row for row in waits if row["role"] == "app"])
+        wait = _highest([row for row in waits if row["role"] == "app"])
         if wait is None:
             continue
         harms = [row["value_median"] for row in members if row["metric"] == HARM and row["role"] == "app"]
@@ -132,7 +132,7 @@ def _queues(rows: list[Row], metric: str, controls: set[str | None]) -> Iterable
             label=label,
             wait=wait,
             kept=1 - max(harms) if harms else None,
-            other=_longest([row for row in waits if row["role"] in ("tcp", "rival")]),
+            other=_highest([row for row in waits if row["role"] in ("tcp", "rival")]),
         )
 
 
@@ -141,7 +141,7 @@ def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str 
         return (
             "cannot tell",
             "Cannot tell:",
-            "the wait of the application's packets was not measured in the same way for all queues.",
+            "the queuing delay of the application's packets was not measured in the same way for all queues.",
         )
     first, others = queues[0], queues[1:]
     if not others:
@@ -152,7 +152,7 @@ def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str 
         have = "has" if len(without) == 1 else "have"
         return (
             "cannot tell",
-            f"Cannot tell; {first.label} has the shortest wait",
+            f"Cannot tell; {first.label} has the lowest queuing delay",
             f"({_STATISTIC[metric]} {waits}), but {listed(without)} {have} too few runs for an interval: this may be "
             "chance.",
         )
@@ -164,7 +164,7 @@ def _verdict(setting: Row, queues: list[_Queue], metric: str, controls: set[str 
         return (
             "tied",
             f"{', '.join(names[:-1])} or {names[-1]}:",
-            f"their waits cannot be told apart ({_STATISTIC[metric]} {waits}; the intervals overlap).",
+            f"their queuing delays cannot be told apart ({_STATISTIC[metric]} {waits}; the intervals overlap).",
         )
     return "best", f"Run {first.label}.", _reasons(setting, queues, metric, controls)
 

@@ -1,4 +1,4 @@
-"""Which of two settings has the shorter delay and the higher rate, as far as their runs say."""
+"""Which of two settings has the lower delay and the higher rate, as far as their runs say."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sojourn_statistics.findings.finding import Finding, FindingNumber, Verdict
 from sojourn_statistics.findings.wording import listed, megabits, milliseconds, words_of
 
 DELAYS = {
-    "queuing_delay_p95": "95th percentile of the wait in the queue",
-    "queuing_delay_mean": "mean wait in the queue",
+    "queuing_delay_p95": "95th percentile of the queuing delay",
+    "queuing_delay_mean": "mean queuing delay",
     "loaded_delay_median": "median under load",
     "load_delay_increase": "what load adds to the median",
     "delay_median": "median",
@@ -52,7 +52,7 @@ class Difference:
 
 
 def settings_finding(first: str, second: str, differences: Iterable[Difference]) -> Finding:
-    """Return which of two settings has the shorter delay, and which the higher rate.
+    """Return which of two settings has the lower delay, and which the higher rate.
 
     One delay decides, and the rate of each direction: those with the most runs, and single round trips rather than
     smoothed ones. A setting is named without reserve only if the interval of the difference leaves out 0, and the
@@ -128,7 +128,7 @@ class _Words:
     has_kinds: bool
 
     def better(self, one: Difference) -> str:
-        """Return the setting with the shorter delay or the higher rate."""
+        """Return the setting with the lower delay or the higher rate."""
         return self.second if _is_second_better(one) else self.first
 
     def with_interval(self, one: Difference) -> tuple[str, str]:
@@ -208,7 +208,7 @@ def _value(one: Difference, value: float | None) -> str:
 
 
 def _better_in(one: Difference) -> str:
-    return "shorter delay" if one.metric in DELAYS else "higher rate"
+    return "lower delay" if one.metric in DELAYS else "higher rate"
 
 
 def _amount(one: Difference, value: float | None) -> str:
@@ -231,7 +231,8 @@ def _why_not(first: str, second: str, differences: list[Difference]) -> str:
     of_second = {one.kind for one in differences if one.second_n}
     if of_first and of_second and not of_first & of_second:
         return (
-            f"{first} and {second} have no runs of one kind ({listed(sorted(of_first))}; {listed(sorted(of_second))})."
+            f"{first} and {second} did not run the same test: {first} ran {listed(sorted(of_first))}, {second} ran "
+            f"{listed(sorted(of_second))}."
         )
     reasons = {one.reason for one in differences if one.first_n and one.second_n and one.reason is not None}
     if len(reasons) == 1:

@@ -1,4 +1,4 @@
-"""How long the delay under load is in the results of measurement tools."""
+"""How high the delay under load is in the results of measurement tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SETTING = ("study_id", "synthetic", "delay_basis")
 
 
 def tool_findings(rows: Iterable[Row]) -> list[Finding]:
-    """Return for each study and kind of delay, which are never pooled, the shortest and the longest median under load.
+    """Return for each study and kind of delay, which are never pooled, the lowest and the highest median under load.
 
     Rows are those of ``run_load_delay``; those without a median under load and those of excluded runs are left out.
     """
@@ -25,7 +25,7 @@ def tool_findings(rows: Iterable[Row]) -> list[Finding]:
 
 def _finding(setting: dict[str, Any], rows: list[Row]) -> Finding:
     in_order = sorted(rows, key=lambda row: (row["loaded_median_ms"], _name(row)))
-    shortest, longest = in_order[0], in_order[-1]
+    lowest, highest = in_order[0], in_order[-1]
     runs = len({row["run_id"] for row in rows})
     is_idle_known = any(row["idle_median_ms"] is not None for row in rows)
     context = (
@@ -34,26 +34,31 @@ def _finding(setting: dict[str, Any], rows: list[Row]) -> Finding:
     )
     if not is_idle_known:
         context += " No run has a value from before the load, so what the load adds is not known."
-    if len(rows) == 1:
-        headline = f"Half of the values under load are at least {milliseconds(longest['loaded_median_ms'])}"
-        detail = f"({_name(longest)})."
+    least, most = rounded(lowest["loaded_median_ms"]), rounded(highest["loaded_median_ms"])
+    names = {_name(row) for row in rows}
+    over = "" if len(rows) == 1 else f"over {counted(runs, 'run')}"
+    if least == most:
+        headline = f"The median delay under load is {least} ms"
     else:
-        least, most = rounded(shortest["loaded_median_ms"]), rounded(longest["loaded_median_ms"])
-        headline = f"The runs' medians under load are {least} to {most} ms,"
-        names = f"the shortest with {_name(shortest)}, the longest with {_name(longest)}"
-        if _name(shortest) == _name(longest):
-            names = f"the shortest and the longest with {_name(longest)}"
-        detail = f"over {counted(runs, 'run')}: {names}."
+        headline = f"The median delay under load ranges from {least} to {most} ms"
+    if len(names) == 1:
+        detail = f"{over} ({_name(highest)})."
+    elif least == most:
+        detail = f"{over}."
+    elif _name(lowest) == _name(highest):
+        detail = f"{over}: {_name(highest)} has both the lowest and the highest."
+    else:
+        detail = f"{over}: lowest with {_name(lowest)}, highest with {_name(highest)}."
     return Finding(
         question="tools",
         setting=setting,
         verdict="answered",
         subject=None,
         headline=headline,
-        detail=detail + _before(rows, is_idle_known),
+        detail=detail.lstrip() + _added(rows, is_idle_known),
         context=context,
         sources=("run_load_delay",),
-        numbers=tuple(map(_number, [shortest] if len(rows) == 1 else [shortest, longest])),
+        numbers=tuple(map(_number, [lowest] if len(rows) == 1 else [lowest, highest])),
     )
 
 
@@ -67,10 +72,10 @@ def _name(row: Row) -> str:
     return str(row["queue_label"] or row["run_id"])
 
 
-def _before(rows: list[Row], is_idle_known: bool) -> str:
+def _added(rows: list[Row], is_idle_known: bool) -> str:
     if not is_idle_known:
         return ""
     increase = max((row["median_increase_ms"] for row in rows if row["median_increase_ms"] is not None), default=0.0)
     if increase > 0:
-        return f" Before the load it is up to {milliseconds(increase)} shorter."
-    return " It is not shorter before the load."
+        return f" Load adds {'' if len(rows) == 1 else 'up to '}{milliseconds(increase)} of delay."
+    return " Load adds no delay."
