@@ -321,14 +321,14 @@ def test_every_number_of_the_grid_is_the_apis(
         assert numbers[: len(wanted)] == pytest.approx(wanted, abs=0.51 * 10.0**-digits), key
 
 
-def test_the_verdict_names_the_queue_with_the_shortest_wait_and_fits_the_first_screen(dashboard: Dashboard) -> None:
+def test_the_verdict_names_the_queue_with_the_lowest_delay_and_fits_the_first_screen(dashboard: Dashboard) -> None:
     worst: dict[str, float] = {}
     for (queue, _), row in medians(dashboard, "queuing_delay_p95_ms", "app").items():
         worst[queue] = max(worst.get(queue, 0.0), row["value_median"])
     best = min(worst, key=lambda queue: worst[queue])
     card = dashboard.chart("Which queue should I run?")
     text = " ".join(card.inner_text().split())
-    assert f"Run {best}." in text or f"{best} or " in text or f"{best} has the shortest wait" in text
+    assert f"Run {best}." in text or f"{best} or " in text or f"{best} has the lowest queuing delay" in text
     # The same sentence as the API's, for the setting that the filters choose.
     conditions = [("question", "queue"), *chosen(dashboard).items()]
     findings = dashboard.api.records("finding", conditions)
@@ -416,7 +416,7 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_packets_over_time(browser: Br
     last = dashboard.chart("Each queue, for the application").locator("table tbody tr").last
     address = last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    title = "Runs that match the filters, longest 95th percentile first"
+    title = "Runs that match the filters, highest 95th percentile first"
     assert runs.answer(title).filters_on("queue_label") == [queue]
     assert runs.answer(title).filters_on("congestion_control") == [control]
     listed = runs.chart(title).locator("table tbody tr a")

@@ -120,7 +120,7 @@ def test_what_the_captures_show_is_the_apis(captures: Dashboard) -> None:
     ("name", "title", "conditions"),
     [
         ("captures", "What do the captures show?", [("question", "captures")]),
-        ("tool_results", "How long is the delay under load?", [("question", "tools")]),
+        ("tool_results", "How high is the delay under load?", [("question", "tools")]),
         ("trust", "Can these figures be trusted?", [("question", "trust")]),
         ("buffering_in_the_wild", "How long does a connection in the wild wait?",
             [("question", "wild"), ("synthetic", "false")]),
@@ -177,7 +177,7 @@ def test_a_cell_leads_to_the_runs_of_its_own_setting(browser: Browser, dashboard
     here = dashboard.answer(title)
     address = dashboard.chart(title).locator("table tbody tr").last.locator("a").get_attribute("href")
     runs = browser.open("one_run", "?" + address.partition("?")[2])
-    there = runs.answer("Runs that match the filters, longest 95th percentile first")
+    there = runs.answer("Runs that match the filters, highest 95th percentile first")
     for column in ("study_id", "bandwidth_mbit", "rtt_ms", "application", "start_order"):
         assert there.filters_on(column) == here.filters_on(column), column
     assert there.filters_on("queue_label") == [list(grid(dashboard))[-1][0]]
