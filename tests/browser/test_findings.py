@@ -167,7 +167,7 @@ def test_trust_says_what_was_read_and_lists_the_builds_that_are_kept(opened: Cal
         each["build_id"]: "served" if each["build_id"] == build["build_id"] else "kept" for each in build["kept"]
     }
     requests = {
-        row["address"]: row["answers"] for row in page.answer("Queries to the service, and how long they took").rows
+        row["endpoint"]: row["responses"] for row in page.answer("Queries to the service, and how long they took").rows
     }
     assert requests["/v1/datasets/{name}/rows"] > 0
 
