@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "infra"))
 from launch import Servers, launch
 
 ASSETS = ROOT / "dashboards" / "assets" / "dashboards"
-GOAL_S = 3.0
+GOAL_S = 2.5
 
 
 def free_port() -> int:
