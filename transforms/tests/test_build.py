@@ -48,7 +48,7 @@ def test_more_small_files_than_the_memory_holds_are_refused_with_the_command(tmp
     )
     lake = Lake(tmp_path / "var" / "lake")
     refuse_too_many_files(lake, 10 * 2**20)
-    with pytest.raises(BuildError, match=r"^table \w+ of the lake is in 9 files, .*: run sojourn maintain compact$"):
+    with pytest.raises(BuildError, match=r"^table \w+ of the lake is in 9 files, .*; run sojourn maintain compact$"):
         refuse_too_many_files(lake, 4 * 2**20)
 
 

@@ -125,7 +125,7 @@ def test_reports_that_a_server_dates_1970_are_of_one_transfer_each(tmp_path: Pat
     dated = "20261126084600,10.0.0.1,40002,10.0.0.2,5001,2,0.0-2.0,2500000,10000000\n"
     for other in (line.format(40002, 2), dated):
         for text in (line.format(40000, 1) + other, other + line.format(40000, 1)):
-            with pytest.raises(InputError, match="not when each began") as caught:
+            with pytest.raises(InputError, match="several transfers without their start times") as caught:
                 read(written(tmp_path, text))
             assert caught.value.reason == "several_results"
 

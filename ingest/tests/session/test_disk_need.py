@@ -114,7 +114,7 @@ def test_what_is_free_is_that_of_the_nearest_folder_there_is(tmp_path: Path) -> 
     said: list[str] = []
     refuse_too_small_a_disk("a build", 10, tmp_path / "a", said.append)
     assert said[0].startswith("disk: a build needs about 10 bytes; ")
-    with pytest.raises(DiskTooSmallError, match="make room"):
+    with pytest.raises(DiskTooSmallError, match="free some space"):
         refuse_too_small_a_disk("a build", 2**70, tmp_path, said.append)
     assert [size_text(count) for count in (1, 1500, 2_340_000, 5 * 10**9, 3 * 10**12)] == [
         "1 bytes", "1.5 kB", "2.3 MB", "5.0 GB", "3.0 TB",
