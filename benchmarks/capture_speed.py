@@ -6,7 +6,7 @@ those before the bottleneck first and those after it a day later, and all of the
 is a copy, and the time is long beside what two starts differ by. A fourth joins the Ethernet captures of an archive of
 many protocols. Each is read plain and compressed with gzip, zstd and xz. Every tool runs as a process of its own; its
 CPU time is user and system time of the process and its children, less that of the same command on a capture of one
-packet (interpreters and tables that are loaded once), which is told apart. Sojourn ingests into a new lake: it plans,
+packet (interpreters and tables that are loaded once), its start-up. Sojourn ingests into a new lake: it plans,
 hashes the content, decodes, writes Parquet, and commits. The others read compressed captures from a decompressor
 (`gzip -dc` and its like), NFStream from the file that it leaves. tshark reads the first part only, since its time and
 memory grow beyond patience; figures are per packet.

@@ -1,4 +1,4 @@
-"""The distinct values of columns, so that a filter value that no row has is told apart from an empty result."""
+"""The distinct values of columns, to tell a filter value that no row has from an empty result."""
 
 from __future__ import annotations
 
