@@ -16,7 +16,7 @@ source_days as (
     group by source_hash, decoder_version, dataset, synthetic, {{ utc_date('hour_start_ns') }}
 ),
 
--- A sum has no order, so the same sources give the same fingerprint. The terms are small, so that the sum does not overflow.
+-- A sum does not depend on order, so the same sources give the same fingerprint. Terms are shifted right so that the sum does not overflow.
 added_up as (
     select
         start_date,

@@ -1,4 +1,4 @@
--- A call is one saved file of statistics; its run is the one whose manifest is beside it.
+-- One file of WebRTC statistics is one call. Its run is the one whose manifest is beside the file.
 with
 
 polls as (
@@ -12,7 +12,7 @@ run_sources as (
         and measurement = 'call_statistics'
 ),
 
--- Several descriptions may name a file, such as two manifests of one run.
+-- Several descriptions, such as two manifests of one run, may name the same file.
 chosen_runs as (
     select
         measurement_hash,

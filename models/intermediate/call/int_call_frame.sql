@@ -1,5 +1,5 @@
--- Frames of video in the RTP streams of a run's application, each at the arrival of its marked packet. A stream with fewer than five
--- marks per second has no frames: of audio, the mark begins a talk spurt (RFC 3551 section 4.1).
+-- Video frames in the RTP streams of a run's application. A frame arrives when its packet with the marker bit arrives. A stream with fewer
+-- than five markers per second has no frames, because in audio the marker begins a talk spurt (RFC 3551 section 4.1).
 with
 
 packets as (

@@ -1,7 +1,7 @@
--- Freezes of the video that an end of a call received. Reports count a freeze when it has ended: it began at the earliest as long before
--- the first of the two polls as the video was frozen, and that time is taken, so that nothing of the freeze lies before it. Where a run
--- has no reports, a freeze is a gap between frames above max(3 d, d + 150 ms), with d the mean of up to 30 gaps before it, from five on,
--- and begins with the last frame.
+-- Freezes of the video that one end of a call received. Reports count a freeze when it ends, so its start is known only as a range: at the
+-- earliest, its duration before the first of the two polls. That earliest time is used, so no part of the freeze lies before it. If a run
+-- has no reports, a freeze is a gap between frames longer than max(3 d, d + 150 ms), where d is the mean of the up to 30 gaps before it (at
+-- least five), and it begins at the last frame before the gap.
 with
 
 intervals as (
@@ -31,7 +31,7 @@ reported as (
             when intervals.clock = 'utc' then intervals.start_ns - cast(floor(intervals.freezes_duration_ms * 1e6) as bigint)
         end as onset_ns,
         intervals.end_ns as seen_ns,
-        -- Two seconds before a moment cannot be told from those around it by rarer polls.
+        -- If polls are more than two seconds apart, the two seconds before a freeze cannot be located.
         intervals.clock = 'utc'
         and intervals.interval_ns <= 2000000000 as is_placed,
         coalesce(intervals.freeze_count, 1) as freezes,

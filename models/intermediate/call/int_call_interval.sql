@@ -1,4 +1,4 @@
--- What changed of a stream between two polls of it. Of several polls at one time the last counts.
+-- Changes in a stream between two consecutive polls. Of several polls at the same time, the last one counts.
 with
 
 polls as (
@@ -33,7 +33,7 @@ changed as (
         frame_width,
         frame_height,
         jitter_ms,
-        -- Chrome reports 0 until the far end has answered, and for layers that are not sent.
+        -- Chrome reports 0 until the far end has replied, and for layers that are not sent.
         nullif(rtt_ms, 0) as rtt_ms,
         limited_by,
         {{ since_last_poll('packets') }} as packets,
@@ -87,7 +87,7 @@ final as (
         freezes_duration_ms,
         concealed_samples,
         received_samples,
-        -- Where the report only says what limits now, that is taken for the whole interval.
+        -- If a report gives only the current limit, that limit applies to the whole interval.
         coalesce(
             bandwidth_limited_ms,
             case when limited_by = 'bandwidth' then (end_ns - start_ns) / 1e6 when limited_by is not null then 0 end

@@ -1,5 +1,5 @@
--- The moments that are compared: the beginning of each freeze, and calm seconds of the same stream, in which nothing froze and which lie at
--- least five seconds from any freeze of it. Both are moments of a run whose queue log covers the two seconds before.
+-- The moments that are compared: the start of each freeze, and calm seconds of the same stream, which are at least five seconds from any of
+-- its freezes. A moment counts only if the two seconds before it are in the run's measurement window.
 with
 
 spans as (
@@ -13,7 +13,7 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
--- Of the frames of a second only the first is a moment: calm frames are no more independent than the second that they lie in.
+-- Only the first calm frame of a second is a moment: frames of the same second are not independent.
 in_seconds as (
     select
         spans.freeze_basis,
@@ -46,7 +46,7 @@ freezes as (
     where is_freeze
 ),
 
--- Freezes before the window disturb the seconds after them too.
+-- Freezes before the window also disturb the seconds after them, so this uses all freezes.
 disturbed as (
     select distinct
         in_seconds.stream_id,

@@ -1,4 +1,4 @@
--- What the queue did in the two seconds before each moment, in whole steps of 100 ms that ended before it.
+-- State of the queue in the two seconds before each moment, in whole steps of 100 ms that ended before it.
 with
 
 moments as (

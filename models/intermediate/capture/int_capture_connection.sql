@@ -1,4 +1,4 @@
--- The columns of a connection in the lake. A leg is a data set of its own: two paths are never pooled.
+-- Same columns as connections in the lake. Each leg is a separate data set, because the two paths are never pooled.
 with
 
 legs as (

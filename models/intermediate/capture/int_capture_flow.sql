@@ -16,7 +16,8 @@ initiator_services as (
     select * from {{ ref('well_known_service') }}
 ),
 
--- The first packet of a recording may be an answer. Unless a SYN told the ends apart, the other port is looked up where one is not known.
+-- The first packet of a recording may be a reply. Unless a SYN shows which end started, use the initiator's port if the responder's has no
+-- known service.
 in_recordings as (
     select
         flows.*,

@@ -1,4 +1,5 @@
--- What each end of a connection sends is acknowledged from the other end: two RTTs, of two paths that meet in the capture point.
+-- The data that each end sends is acknowledged by the other end, which gives two RTTs: one for each of the two paths that meet at the
+-- capture point.
 with
 
 flows as (

@@ -1,5 +1,5 @@
--- Page loads as the connections of one client show them: activity without a long quiet, from a first SYN to the last answer. They are
--- estimates, so nothing here is ever pooled with times that tools measured.
+-- Page loads estimated from the connections of one client: activity without a long quiet period, from a first SYN to the last response.
+-- These estimates are never pooled with times that tools measured.
 with
 
 flows as (
@@ -33,7 +33,7 @@ flow_directions as (
     where role != 'other'
 ),
 
--- What a run's manifest says of a flow: one flow may be in several runs, as its capture may.
+-- Roles that manifests declare. A capture may belong to several runs, and so may its flows.
 declared_flows as (
     select
         source_hash,
@@ -51,7 +51,7 @@ bounds as (
     from parameters
 ),
 
--- The application's connections of a run, else those to a port of the web that the manifest gives no other role.
+-- TCP connections that a manifest declares as the application's, and connections to a web port without a declared role.
 web_flows as (
     select
         flows.source_hash,
@@ -86,7 +86,7 @@ web_flows as (
         )
 ),
 
--- An interval in which the server sent more than headers. It ends with the flow's last packet, if that is in it.
+-- Intervals in which the server sent a response, not only headers and a few bytes. The last one ends with the flow's last packet.
 answers as (
     select
         web_flows.source_hash,
@@ -113,7 +113,7 @@ first_answers as (
     group by source_hash, flow_id
 ),
 
--- A client that waits for its first answer is not quiet, however long that takes.
+-- A client that waits for its first response counts as active, however long the wait.
 activities as (
     select
         web_flows.source_hash,

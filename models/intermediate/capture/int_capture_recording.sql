@@ -1,4 +1,4 @@
--- A recording is one capture, or several files that continue one another. Files with the same content are one recording.
+-- A recording is one capture file, or several files that continue one another. Files with the same content are one recording.
 with
 
 outcomes as (
@@ -26,7 +26,7 @@ numbered as (
         and part_of is null
 ),
 
--- Several descriptions may name a capture, such as two manifests of one run.
+-- Several descriptions, such as two manifests of one run, may name the same capture.
 numbered_runs as (
     select
         measurement_hash,
@@ -56,7 +56,7 @@ in_folders as (
     where numbered.place = 1
 ),
 
--- Two folders of the same name are two data sets: what the name does not tell apart, the whole path does.
+-- Two folders with the same name are two data sets, which are then named after their full paths.
 names as (
     select
         regexp_replace(folder, '^.*/', '') as folder_name,

@@ -1,5 +1,5 @@
--- What receivers report of each RTP stream. Reports in the flow of the stream come first; where there are none, as with RTCP on a
--- port of its own, those on the same source in the recording, if it has one stream of that source.
+-- Receivers' reports on each RTP stream. Reports in the stream's own flow take precedence. If there are none, as when RTCP has its own
+-- port, reports on the same SSRC anywhere in the recording count, provided that the recording has only one stream with that SSRC.
 with
 
 reports as (

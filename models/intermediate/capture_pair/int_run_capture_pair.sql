@@ -55,7 +55,7 @@ after as (
     where measurement = 'capture_after'
 ),
 
--- A pair stays in the lake as long as its captures. If there are several, the one that the run's description names is used.
+-- A pair stays in the lake as long as its captures do. If there are several, use the one that the run's description names.
 final as (
     select
         pairs.study_id,

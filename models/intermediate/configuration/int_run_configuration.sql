@@ -1,5 +1,5 @@
--- Runs that differ only in their repetition are of one configuration. Its name has the first dimensions always and any other, a text or a
--- whole number, where it is set: names stay when a dimension is added.
+-- Runs that differ only in their repetition have the same configuration. Its name always contains the dimensions below. Any other dimension
+-- (a text or a whole number) appears only if it is set, so existing names do not change when a dimension is added.
 {%- set in_every_name = [
     'study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label',
     'congestion_control', 'application', 'rival_application', 'start_order', 'synthetic',

@@ -1,7 +1,7 @@
-{#- Access networks: one row for each group that is served. The whole day is hour -1. -#}
+{#- RTT of the lines of an access network, by served group. Hour -1 is the whole day. -#}
 {%- set group = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name'] -%}
 {%- set cell = ['access_part_fingerprint', 'hour_of_day', 'group_kind', 'group_name', 'metric'] -%}
-{#- Percentiles over lines: ranks change with the percentile that is looked at. -#}
+{#- Percentiles over lines. The ranking of groups depends on the percentile. -#}
 {%- set percentiles = [50, 75, 90, 95, 99] -%}
 with
 
@@ -56,7 +56,7 @@ floors as (
     group by access_part_fingerprint, client_host_key
 ),
 
--- What the samples of a host add up to above the host's smallest RTT of the day.
+-- Sum, over a host's samples, of the RTT above the host's minimum RTT of the day.
 increased as (
     select
         host_hours.*,
@@ -153,7 +153,8 @@ ranked as (
     from sizes
 ),
 
--- Groups with too few lines are looked at together. If together they are still too few, the smallest of the others goes with them.
+-- Groups with too few lines are merged into one, `withheld`. If it still has too few lines, the smallest of the other groups is merged into
+-- it as well.
 served_names as (
     select
         {{ group | join(',\n        ') }},
