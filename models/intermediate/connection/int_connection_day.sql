@@ -5,7 +5,7 @@ source_days as (
     select * from {{ ref('int_connection_source_day') }}
 ),
 
--- A sum has no order, so the same sources give the same fingerprint. The terms are small, so that the sum does not overflow.
+-- A sum does not depend on order, so the same sources give the same fingerprint. Terms are shifted right so that the sum does not overflow.
 final as (
     select
         start_date,

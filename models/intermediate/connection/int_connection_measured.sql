@@ -69,7 +69,7 @@ judged as (
         connections.client_host_key,
         connections.rtt_min_us,
         connections.rtt_max_us,
-        -- No dimension of a cell is ever missing: a cell that equals nothing would not be found to be a small one.
+        -- Dimensions of a cell are never null: a null equals nothing, so suppression would miss a small cell that has one.
         coalesce(connections.access_technology, 'unknown') as access_technology,
         coalesce(connections.country, 'unknown') as country,
         coalesce(cast(connections.ip_version as string), 'unknown') as ip_version,
@@ -117,7 +117,7 @@ final as (
         proximity_number,
         transfer_size_number,
         client_host_key,
-        -- A hash of null is a number: connections without a host would count as one host.
+        -- Engines hash null to a number, so all connections without a host would count as one host.
         case when client_host_key is not null then {{ key_hash('client_host_key') }} end as client_host_hash,
         rtt_min_us,
         rtt_mean_us,

@@ -42,7 +42,7 @@ dated as (
     cross join whole
 ),
 
--- One number in the place of five columns, four of them text: the tables of hosts are many times smaller and faster with it.
+-- One number replaces five columns, four of them text. This makes the tables of hosts many times smaller and faster.
 final as (
     select
         {{ key_hash('start_date, dataset, synthetic, rtt_basis, sample_basis, day_inputs_fingerprint') }} as part_fingerprint,

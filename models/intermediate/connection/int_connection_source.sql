@@ -11,7 +11,7 @@ final as (
     from outcomes
     where
         status != 'rejected'
-        -- A file that became part of a recording has no facts of its own any more; an earlier build may have counted it alone.
+        -- A file that is now part of a recording no longer has facts of its own, but an earlier build may have counted it alone.
         and part_of is null
 )
 

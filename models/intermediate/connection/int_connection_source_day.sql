@@ -1,4 +1,4 @@
-{#- The hook names the recordings where dbt does not look for dependencies. -#}
+{#- The pre-hook reads int_capture_recording, but dbt does not find that dependency in `meta.outdated`. -#}
 {%- do ref('int_capture_recording') -%}
 with
 

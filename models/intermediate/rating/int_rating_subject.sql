@@ -1,4 +1,4 @@
--- People who rated or answered, by number: marts never have the study's own key of a person.
+-- People who rated or answered, numbered so that marts never contain the study's own key of a person.
 with
 
 ratings as (

@@ -1,4 +1,4 @@
--- Counts are of whole data sets, so that shares at a threshold are exact: the bins of the marts of connections are not.
+-- Figures are counted from the connections, so shares at a threshold are exact. The bins of the marts of connections are not.
 with
 
 connections as (
@@ -74,7 +74,8 @@ named as (
     {%- endfor %}
 ),
 
--- As in every mart of connections, nothing tells of fewer hosts, also not by what is left of the whole.
+-- As in all marts of connections, a figure needs enough hosts. So do the hosts that it leaves out, because a difference from the total
+-- would reveal them.
 final as (
     select
         study_id,

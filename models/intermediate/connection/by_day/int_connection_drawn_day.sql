@@ -1,5 +1,5 @@
 {#-
-    Cells and levels are those of the cubes (int_queuing_delay_day, int_rtt_day): with other cells, a cube minus the rows would show who was
+    Same cells and levels as the cubes (int_queuing_delay_day, int_rtt_day): with other cells, a cube minus these rows would reveal who was
     suppressed.
 -#}
 {%- set kept = ['part_fingerprint'] -%}
@@ -25,8 +25,8 @@ shares as (
     from counts
 ),
 
--- The digest draws the same connections on every engine, whatever the order of the rows. The number in the source goes no further: it would
--- tell the order of the connections in time.
+-- The digest selects the same connections on every engine, whatever the order of the rows. The connection's number in its source is used
+-- only here, because it would reveal the order of the connections in time.
 drawn as (
     select
         {%- for column in cell + values %}
@@ -78,7 +78,7 @@ served as (
     where coalesce(details.detail_level, 0) <= {{ levels | length }}
 ),
 
--- Rows with the same number in another order would be equal in every column, so the number follows from the values alone.
+-- The order uses every column, so rows that could swap numbers are identical, and the numbers depend only on the values.
 final as (
     select
         part_fingerprint,

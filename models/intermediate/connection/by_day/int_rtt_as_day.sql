@@ -1,4 +1,6 @@
-{#- A mean may be missing where the extremes are not, and hosts of months are of the extremes. -#}
+{#-
+    No means: suppression counts the hosts of int_host_month, and these have a minimum and a maximum RTT, but some may have no mean.
+-#}
 {%- set columns = {'minimum': 'rtt_min_us', 'maximum': 'rtt_max_us'} -%}
 with
 

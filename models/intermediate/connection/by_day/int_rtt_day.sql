@@ -1,4 +1,4 @@
-{#- A mean may be missing where the extremes are not, so each statistic has hosts of its own. -#}
+{#- A connection may have extremes but no mean, so hosts are counted separately for each statistic. -#}
 {%- set kept = ['part_fingerprint', 'rtt_statistic'] -%}
 {%- set levels = [['transfer_size_number', 'ip_version'], ['country'], ['proximity_number'], ['access_technology']] -%}
 {%- set dimensions = levels | sum(start=[]) -%}

@@ -1,4 +1,4 @@
-{#- Sums of what the cube serves, so they disclose nothing about the cells that it suppresses. -#}
+{#- Sums of what the cube serves, so they disclose nothing about suppressed cells. -#}
 {%- set cell = ['access_technology', 'proximity_number', 'country', 'transfer_size_number', 'ip_version', 'bin_index'] -%}
 {%- set served = 'days_of_parts.bin_index is not null' -%}
 with

@@ -10,7 +10,7 @@ host_months as (
     select * from {{ ref('int_host_month') }}
 ),
 
--- DuckDB would keep all rows of a CTE that is selected from twice.
+-- If two places selected from one CTE, DuckDB would keep all of its rows in memory.
 host_months_again as (
     select * from {{ ref('int_host_month') }}
 ),
@@ -38,7 +38,7 @@ binned as (
     select
         {{ cell | join(',\n        ') }},
         {{ log_linear_bin('maximum_queuing_delay_us') }} as bin_index,
-        -- Hosts are what is counted here: suppression reads the column by its usual name.
+        -- This counts hosts, but the macros for suppression read the column by the name `connections`.
         count(*) as connections,
         {{ host_bits(key_hash('client_host_key')) }} as host_bits
     from each_host
