@@ -1,5 +1,5 @@
--- Phases of a run: the incumbent alone, both together, the incumbent alone again. As the manifest gives them, else from the packets of the
--- declared flows: a competitor is there from its first packet to its last.
+-- Phases of a run: the incumbent alone, both together, the incumbent alone again. The manifest gives them; if it does not, they follow from
+-- the packets of the declared flows, where the competitor is present from its first packet to its last.
 with
 
 runs as (
@@ -35,7 +35,7 @@ flows as (
     select * from {{ ref('stg_lake__flow') }}
 ),
 
--- Of a shared run, the one that starts first is the incumbent.
+-- In a shared run, the role that starts first is the incumbent.
 sides as (
     select
         run_roles.study_id,

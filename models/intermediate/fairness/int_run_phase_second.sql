@@ -1,5 +1,5 @@
--- Seconds of the run's roles with the phase that the middle of each second lies in. A phase that begins or ends within a second thus has it
--- whole or not at all.
+-- A second belongs to the phase that contains its midpoint, so a phase that begins or ends within a second gets all of that second or none
+-- of it.
 with
 
 runs as (

@@ -16,7 +16,8 @@ tool_rates as (
     select * from {{ ref('int_run_tool_rate') }}
 ),
 
--- A rival is an application: the rules and solo runs of its application are its demand. The second of two TCP flows is like the first.
+-- A rival application has the demand of its application: the same rules and solo runs. The second of two TCP flows is treated like the
+-- first.
 subjects as (
     select
         study_id,
@@ -28,7 +29,7 @@ subjects as (
     where competes
 ),
 
--- A rule for the application itself has precedence over one for every application.
+-- A rule for a specific application takes precedence over one for every application.
 ranked as (
     select
         subjects.study_id,
@@ -66,7 +67,8 @@ ruled as (
     where preference = 1
 ),
 
--- A tool's results come without rules. A flow is judged by runs in which the tool had one flow that way, with all else the same.
+-- A tool's results come without rules. A flow is compared with runs in which the tool had one flow in that direction, and everything else
+-- is the same.
 tool_ruled as (
     select
         subjects.study_id,
@@ -83,7 +85,7 @@ tool_ruled as (
         coalesce({{ plain_text('runs.aqm') }}, 'none') as aqm_selection,
         case
             when subjects.demand_role = 'app' then 'any'
-            -- Two flows of one test may have one each; else that of the run is of both.
+            -- The flows of one test may have different congestion controls. If the tool gives none for a role, the run's applies.
             else coalesce(tool_rates.congestion_control, {{ plain_text('runs.congestion_control') }}, 'none')
         end as congestion_control_selection,
         cast('any' as string) as workload_selection

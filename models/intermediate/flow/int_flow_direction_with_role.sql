@@ -80,7 +80,7 @@ final as (
         flow_directions.direction,
         flow_directions.protocol,
         coalesce(oriented_flows.role, 'other') as role,
-        -- Of background traffic, as of what no manifest declares, that which goes the way of the data counts.
+        -- For background and undeclared traffic, the data direction is that of packets from a host that sends the data of a declared flow.
         coalesce(
             case when oriented_flows.role != 'background' then oriented_flows.is_data_direction end,
             data_senders.sender_host_key is not null

@@ -1,5 +1,5 @@
--- Flows of an application in a run: those that its manifest declares, and those that share one end (host and port) with them alone. An
--- application that starts again keeps its server's end and has a new port of its own, which no manifest could know.
+-- Flows of a run's applications: those that the manifest declares, and those that share an end (host and port) with them that no other role
+-- has. An application that restarts keeps its server's end but gets a new port, which a manifest cannot know in advance.
 with
 
 chosen_captures as (
@@ -15,7 +15,7 @@ flows as (
     where protocol in ('tcp', 'udp')
 ),
 
--- Both ends of a declared flow are senders of one of its orientations. An end that two roles have tells nothing.
+-- Each end of a declared flow is the sender in one of its two orientations. An end that several roles declare identifies none of them.
 role_ends as (
     select
         study_id,
@@ -108,7 +108,7 @@ final as (
     from matched
     where
         role in ('app', 'rival')
-        -- Between the ends of two roles, a flow that none of them declares is of neither.
+        -- An undeclared flow between ends of two roles belongs to neither.
         and (is_declared or coalesce(initiator_role, role) = coalesce(responder_role, role))
 )
 

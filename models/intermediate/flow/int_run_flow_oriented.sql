@@ -31,7 +31,7 @@ run_flows as (
             and declared_flows.source_hash = chosen_descriptions.source_hash
 ),
 
--- What rules take, they take in the capture that counts for the run. The data go where more bytes went.
+-- Rules match flows in the run's chosen capture. The data direction is the one with more bytes.
 ruled_flows as (
     select
         run_flows.study_id,
@@ -105,7 +105,7 @@ both_orientations as (
     {%- endfor %}
 ),
 
--- Where a manifest declares both directions of one 5-tuple as flows, each direction is the data direction of its own flow.
+-- If a manifest declares both directions of a 5-tuple as flows, each direction is the data direction of its own flow.
 ranked as (
     select
         *,
@@ -116,7 +116,7 @@ ranked as (
     from both_orientations
 ),
 
--- Of a 5-tuple and a rule, the first in the list takes the flow.
+-- If a declared 5-tuple and a rule match the same flow, the first one in the manifest's list takes it.
 first_of_both as (
     select
         *,

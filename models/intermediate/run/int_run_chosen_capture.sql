@@ -1,4 +1,4 @@
--- What left the bottleneck is what shared it, and what the other end saw.
+-- Prefer the capture after the bottleneck: its packets shared the bottleneck and reached the other end.
 with
 
 captures as (

@@ -1,4 +1,4 @@
--- Files that contradict each other are never mixed: one file describes a run, whatever else a manifest contains about it.
+-- One file describes each run. Files may contradict each other, so they are never mixed.
 with
 
 runs as (
@@ -29,7 +29,7 @@ declarations as (
     from run_sources
 ),
 
--- A study table does not list a run's flows and files, so a manifest has precedence.
+-- A study table does not list a run's flows and files, so a manifest takes precedence.
 ranked as (
     select
         runs.study_id,

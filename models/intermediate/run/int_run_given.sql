@@ -1,4 +1,4 @@
-{#- What the lake does not have of a run as it is: the rest of the dimensions are columns of its table. -#}
+{#- Dimensions that are computed here, or in int_run_described (run_flag). The others are columns of the lake's table of runs. -#}
 {%- set made_here = [
     'queue_size_bdp', 'queue_limit_packets', 'queue_label', 'rival_application', 'start_order', 'opposite_link',
     'exclusion_reason', 'run_flag', 'synthetic',
@@ -43,7 +43,7 @@ tool_rates as (
     select * from {{ ref('int_run_tool_rate') }}
 ),
 
--- Two flows that a tool starts together begin within a second of each other, now one first and now the other.
+-- A tool that starts two flows together starts them within a second of each other, in either order, and such a run is tcp_first.
 pairs as (
     select
         study_id,
@@ -68,7 +68,7 @@ runs as (
     where descriptions.is_chosen
 ),
 
--- A study table may exclude a run that another file describes; a manifest that was not chosen may not.
+-- A study table may exclude a run that another file describes, but a manifest that was not chosen may not.
 ranked_exclusions as (
     select
         given_exclusions.study_id,

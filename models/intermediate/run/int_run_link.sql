@@ -1,4 +1,4 @@
--- Both directions of each run's link, as the manifest states them; of a run that states none, the direction of its bottleneck.
+-- Both directions of each run's link, as its manifest states them. If it states none, only the direction of the bottleneck.
 with
 
 described_runs as (

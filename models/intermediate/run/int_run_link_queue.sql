@@ -1,4 +1,4 @@
--- The queue of the log that is a direction's: that of the bottleneck is chosen already, the other's is named by the manifest.
+-- Queue in the log that belongs to each direction: the bottleneck's is already chosen, and the manifest names the other.
 with
 
 links as (

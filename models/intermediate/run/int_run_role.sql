@@ -26,9 +26,9 @@ present as (
         runs.rival_application,
         runs.application is not null as runs_app,
         runs.rival_application is not null or coalesce(tool_roles.saw_rival, false) as runs_rival,
-        -- A study may give the name of a congestion control for its solo runs of an application too: no TCP ran there.
+        -- A study may state a congestion control even for solo runs of an application, in which no TCP flow ran.
         (runs.congestion_control is not null and not (runs.start_order = 'solo' and runs.application is not null))
-        -- A tool sees flows of TCP whose congestion control it does not know.
+        -- A tool sees TCP flows without knowing their congestion control.
         or coalesce(tool_roles.saw_tcp, false) as runs_tcp
     from runs
     left join tool_roles

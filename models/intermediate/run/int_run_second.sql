@@ -1,4 +1,4 @@
--- Every whole second of the window, so that a second without a packet is a zero and not a gap.
+-- Every whole second of the window, so that a second without packets counts as zero and is not missing.
 with
 
 runs as (

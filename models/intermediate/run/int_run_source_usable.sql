@@ -130,13 +130,13 @@ judged as (
         measurement_hash,
         status,
         last_observation_ns,
-        -- What a damaged file lost lies after its last record: a window that ended before that is complete.
+        -- A damaged file is complete up to its last record, so it is usable if the window ended by then.
         coalesce(status = 'ok' or (status = 'partial' and last_observation_ns >= window_end_ns), false) as is_usable,
         measurement = 'queue_log_decoded' as is_second_form
     from bound
 ),
 
--- The lake may have the queue log in two forms with the same events: only one of them counts, so that no event counts twice.
+-- The lake may have a queue log in two forms with the same events. Only one form is used, so no event counts twice.
 preferred as (
     select
         *,

@@ -1,5 +1,5 @@
--- If TCP does not fill the link in a solo run, the set-up may have failed. PAM'21 section 4 reports such runs and leaves them in: they are
--- flagged here, and whether to leave them out is the choice of who analyses them. One rate cannot judge a run whose rate changes.
+-- If TCP does not fill the link in a solo run, the setup may have failed. As in PAM'21 section 4, such runs are flagged, not excluded: the
+-- analyst decides. A run whose rate changes is not checked, because no single rate applies to it.
 with
 
 runs as (
