@@ -1,5 +1,5 @@
--- What the two captures of a run show of marks, by direction. A mark of the path between them is in the one that packets reach later
--- and not in the other; what the receiver echoed is read where the sender is.
+-- ECN marks in the two captures of a run, by direction. A mark made on the path between them is in the capture that packets reach later,
+-- but not in the earlier one. The receiver's echo is read from the capture on the sender's side.
 {%- set scopes = [
     ('all', 'true'), ('declared', 'is_declared'), ('declared_tcp', 'is_declared and is_tcp'), ('tcp', 'is_tcp')
 ] %}
@@ -50,7 +50,8 @@ described as (
         ecn_directions.ect0_packets,
         ecn_directions.ect1_packets,
         ecn_directions.ce_packets,
-        -- A classic receiver repeats its echo until the sender answers: each run of echoes is of one mark or more, without an end.
+        -- A classic receiver repeats its echo until the sender responds, so a run of echoes stands for at least one mark, without an upper
+        -- bound.
         case
             when ecn_directions.ecn_mode = 'classic' then coalesce(ecn_directions.echo_runs, 0)
             when ecn_directions.ecn_mode = 'accurate' then ecn_directions.echoed_ce_packets_min
@@ -69,7 +70,7 @@ described as (
             and placed.direction = ecn_directions.direction
 ),
 
--- An interval that a poll cuts may hold marks of both sides.
+-- An interval during which a poll ran may contain marks from before and after the poll.
 spanned as (
     select
         placed.study_id,
@@ -146,7 +147,7 @@ final as (
         summed.ect0_packets,
         summed.ect1_packets,
         summed.ce_packets,
-        -- What came with CE already may have been dropped between the captures.
+        -- Packets that arrived with CE may have been dropped between the captures, hence the range.
         {%- for scope in ['all', 'declared', 'declared_tcp'] %}
             greatest(summed.{{ scope }}_later_ce_packets - summed.{{ scope }}_earlier_ce_packets, 0) as {{ scope }}_least_packets,
             summed.{{ scope }}_later_ce_packets as {{ scope }}_most_packets,

@@ -1,4 +1,4 @@
-{#- Each line: two sources, what both can see, and the gaps that keep them from being compared, the one to be named first in front. -#}
+{#- Each line: the two sources, the scope that both can see, and the gaps that prevent the comparison, in order of precedence. -#}
 {%- set pairs_of_sources = [
     ('queue_log', 'queue_counters', 'between_polls', ['queue_log_gap', 'queue_counters_gap']),
     ('queue_log', 'wire', 'declared_flows', ['queue_log_gap', 'wire_gap']),
@@ -60,7 +60,7 @@ valued as (
             and pairs.scope = second_values.scope
 ),
 
--- Ranges that meet differ by nothing; a maximum that is null has no end, and a comparison with null chooses no branch.
+-- The difference of overlapping ranges is 0. A null maximum means no upper bound: comparing with it selects no branch.
 differing as (
     select
         *,

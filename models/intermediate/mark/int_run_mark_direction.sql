@@ -1,4 +1,4 @@
--- Directions of runs in which a source shows ECN, with the reasons why a source says nothing of them.
+-- Directions of runs in which a source shows ECN, and why a source cannot be compared with the others.
 with
 
 runs as (

@@ -1,7 +1,7 @@
--- What the bottleneck's queue log and its counters say of marks. A log whose event of the enqueue comes after the discipline took the
--- packet cannot tell a mark made at enqueue from one that came: such packets are in the maximum alone.
--- DualPI2 counts each mark of its step among all marks too, and again where the packet was marked by coupling before
--- (dualpi2_mark of Linux's sch_dualpi2.c), so its counters give a range of packets.
+-- ECN marks according to the bottleneck's queue log and counters. If a log records the enqueue only after the discipline has handled the
+-- packet, a mark made at enqueue looks like one that the packet arrived with, so such packets count only in the maximum. DualPI2 includes
+-- step marks in its count of all marks, and counts a packet twice if coupling had already marked it (dualpi2_mark in Linux's
+-- sch_dualpi2.c), so its counters give a range of packets.
 with
 
 runs as (

@@ -1,6 +1,6 @@
 {#-
-    Each line: source, scope, and the columns of its minimum and its maximum; a null maximum has no end. Queue log and counters are of the
-    direction of the data alone. declared_tcp are the declared TCP flows: only TCP echoes marks where they can be seen.
+    Each line: source, scope, relation, and the columns of the minimum and the maximum; a null maximum means no upper bound. The queue log
+    and the counters cover only the direction of the data. declared_tcp are the declared TCP flows, because only TCP echoes marks visibly.
 -#}
 {%- set values = [
     ('queue_log', 'declared_flows', 'queues', 'declared_least_packets', 'declared_most_packets'),

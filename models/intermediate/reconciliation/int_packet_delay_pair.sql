@@ -2,7 +2,7 @@
     'study_id', 'run_id', 'protocol', 'source_host_key', 'source_port', 'destination_host_key', 'destination_port', 'ip_identification',
     'transport_word'
 ] -%}
--- The same packet in the queue log and in the captures: packets with equal keys match in their order of time.
+-- Packets that both the queue log and the captures contain. Packets with equal keys match in order of time.
 with
 
 bottlenecks as (

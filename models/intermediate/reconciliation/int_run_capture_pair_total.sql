@@ -16,7 +16,7 @@ counter_spans as (
     select * from {{ ref('int_run_queue_counter_span') }}
 ),
 
--- What the second capture ended too early to see may have passed or been dropped.
+-- Packets sent too late for the second capture to see may have passed or been dropped.
 scoped as (
     select
         capture_pairs.study_id,
@@ -26,9 +26,9 @@ scoped as (
         packet_pairs.before_ns,
         packet_pairs.after_ns,
         coalesce(oriented_flows.role in {{ declared_roles() }}, false) as is_declared,
-        -- In the clock of the second capture. A packet left the queue between the two, and one that was dropped stayed no
-        -- longer than those that passed. The minimum time from point to point is in the two captures' clocks, so their offset
-        -- is in it; where packets went one way only, the offset is not known and the two clocks are taken to be one.
+        -- Times are in the clock of the second capture. A packet left the queue between the two capture points, and a dropped packet stayed
+        -- no longer than those that passed. delay_floor_ns compares the clocks of the two captures, so it includes their offset. If packets
+        -- went only one way, the offset is unknown and the clocks are assumed to be the same.
         coalesce(packet_pairs.before_ns + coalesce(capture_pairs.clock_offset_ns, 0), packet_pairs.after_ns) as earliest_ns,
         coalesce(
             packet_pairs.after_ns,

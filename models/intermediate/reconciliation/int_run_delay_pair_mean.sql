@@ -1,4 +1,4 @@
--- Means of the same packets of declared flows, so that who is missing in one source does not move them apart.
+-- Both means cover the same packets of declared flows: packets that only one source saw would make the means differ.
 with
 
 delay_pairs as (

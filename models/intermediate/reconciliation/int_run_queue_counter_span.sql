@@ -1,4 +1,4 @@
--- What the counters of the bottleneck's root discipline grew by from the first poll to the last.
+-- Growth of the counters of the bottleneck's root discipline from the first poll to the last.
 with
 
 run_sources as (

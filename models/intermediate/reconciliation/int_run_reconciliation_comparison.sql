@@ -1,4 +1,4 @@
-{#- Each line: two sources, what both can see, and the gaps that keep them from being compared, the one to be named first in front. -#}
+{#- Each line: the two sources, the scope that both can see, and the gaps that prevent the comparison, in order of precedence. -#}
 {%- set pairs_of_sources = [
     ('queue_log', 'capture_pair', 'declared_flows', ['queue_log_gap', 'capture_pair_gap']),
     ('queue_log', 'queue_counters', 'between_polls', ['queue_log_gap', 'queue_counters_gap']),
@@ -31,7 +31,7 @@ pairs as (
     {{ source_pairs(pairs_of_sources, 'gaps', ['study_id', 'run_id']) }}
 ),
 
--- A queue log and captures in which no declared flow has a packet agree about nothing.
+-- A queue log and captures without any packet of a declared flow do not count as agreeing.
 declared_packets as (
     select
         study_id,
@@ -89,8 +89,8 @@ compared as (
     cross join thresholds
 ),
 
--- If a source knows only a range, its value is the one in that range that is nearest to the other source. At most one of two compared
--- sources has a range, so this is one value. `least` and `greatest` ignore nulls, hence the condition.
+-- If a source gives a range, its value is the point in the range that is closest to the other source. At most one of the two sources gives
+-- a range, so this is a single value. `least` and `greatest` ignore nulls, hence the condition.
 first_valued as (
     select
         *,

@@ -39,7 +39,7 @@ by_sources as (
     group by study_id, run_id, quantity
 ),
 
--- A missing source is a gap of both of its comparisons; the reason names it once.
+-- A missing source causes a gap in both of its comparisons, but the reason names it once.
 final as (
     select
         study_id,

@@ -1,7 +1,6 @@
 {#-
-    Each line: quantity, source, scope, totals of the source, and the columns of its minimum and its maximum. A queue log and counters
-    count what happened; captures do not know the fate of packets that were still on their way when the second capture ended, so
-    those packets may belong to what passed or to what was dropped.
+    Each line: quantity, source, scope, relation with the source's totals, and the columns of the minimum and the maximum. Captures do not
+    show the fate of packets that were in flight when the second capture ended, so these may have passed or been dropped.
 -#}
 {%- set values = [
     ('packets', 'queue_log', 'declared_flows', 'log_totals', 'declared_dequeued_packets', 'declared_dequeued_packets'),

@@ -1,4 +1,4 @@
--- Why a source of a run cannot be compared; null: it can. What is damaged or lost is a gap, not an agreement.
+-- Why each source of a run cannot be compared; null if it can. A damaged or incomplete source is a gap, not an agreement.
 with
 
 runs as (
@@ -44,7 +44,7 @@ queue_counts as (
     group by study_id, run_id
 ),
 
--- A capture that ends early looks whole: what it missed would pass for packets on their way, or for packets never sent.
+-- A capture that ends early looks complete: the packets that it missed look like packets in flight, or like packets never sent.
 pair_ends as (
     select
         capture_pairs.study_id,
@@ -53,7 +53,7 @@ pair_ends as (
         pair_totals.not_seen_before_packets,
         thresholds.threshold_value as tolerated_ns,
         coalesce(capture_pairs.queuing_delay_max_us, 0) * 1000 as largest_delay_ns,
-        -- With packets in one direction only, the minimum time from point to point is the offset plus the delay of the empty path.
+        -- If packets went only one way, delay_floor_ns is the offset plus the delay of the empty path.
         pair_totals.last_before_ns - pair_totals.last_after_ns
         + coalesce(capture_pairs.clock_offset_ns, capture_pairs.delay_floor_ns, 0) as ahead_ns
     from capture_pairs
@@ -102,7 +102,7 @@ final as (
             when statuses.queue_log_status = 'missing' then 'the queue log is not in the lake'
             when statuses.queue_log_status != 'ok' then 'the queue log is damaged'
             when queue_logs.lost_events > 0 then 'the queue log lost ' || {{ plain_text('queue_logs.lost_events') }} || ' events'
-            -- Totals are of the bottleneck's queue alone. Which that is, no count of packets tells.
+            -- Totals cover only the bottleneck's queue, and packet counts cannot show which queue that is.
             when queue_counts.queues > 1 and queue_counts.bottleneck_basis != 'manifest'
                 then 'the queue log is of several queues, of which the manifest names none'
         end as queue_log_gap,
@@ -117,8 +117,8 @@ final as (
             when capture_pairs.run_id is null then 'the captures are not paired'
             else early_ends.early_end
         end as capture_pair_gap,
-        -- With packets in one direction only, the offset of the clocks is not known. They may be one clock, but not if the minimum
-        -- time from point to point is negative, or longer than the RTT.
+        -- If packets went only one way, the clock offset is unknown. The clocks may be the same, but not if delay_floor_ns, the minimum
+        -- time between the capture points, is negative or longer than the RTT without queuing.
         case
             when
                 capture_pairs.clock_offset_ns is null
