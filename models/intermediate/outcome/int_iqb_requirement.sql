@@ -1,4 +1,4 @@
--- Each requirement of the Internet Quality Barometer, and whether one percentile of the tests meets it, by strict comparison.
+-- Requirements of the Internet Quality Barometer, and whether a percentile of the tests meets each of them, by strict comparison.
 with
 
 percentiles as (

@@ -1,4 +1,4 @@
--- What each requirement of the Internet Quality Barometer takes from the score where it is not met.
+-- Share of the Internet Quality Barometer's score that is lost if a requirement is not met.
 with
 
 requirements as (

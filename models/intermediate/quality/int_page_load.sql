@@ -1,4 +1,4 @@
--- Page loads of runs: as tools measured them, and as the connections in the run's capture show them. The basis keeps them apart.
+-- Page loads of runs, as measured by tools and as estimated from the connections in the run's capture. load_basis keeps them apart.
 with
 
 items as (
@@ -24,7 +24,7 @@ runs as (
     select * from {{ ref('int_run_described') }}
 ),
 
--- Of the captures of a run, the one on the client's side of the bottleneck has the whole delay of the queue in its times.
+-- Prefer the capture on the client's side of the bottleneck: its times include the full queuing delay.
 preferred_captures as (
     select
         captures.study_id,

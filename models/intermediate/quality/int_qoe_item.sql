@@ -1,5 +1,6 @@
--- What each item of a run came to: the frames of an item are one value of it, as the metric's reduction says. A score outside its metric's
--- scale is none; qoe_join counts them. A PESQ outside of it stays: the mart of speech has its sample with the reason why it has no MOS.
+-- One value per item of a run: the scores of its frames are reduced by the rule of the metric. Scores outside the scale of their metric are
+-- left out, and qoe_join counts them. A PESQ outside the scale is kept, because the mart of speech shows such a sample with the reason why
+-- it has no MOS.
 with
 
 given_scores as (
@@ -37,7 +38,7 @@ numbered as (
     from scores
 ),
 
--- A score without item and frame is an item of its own.
+-- A score without an item and a frame is its own item.
 named as (
     select
         study_id,

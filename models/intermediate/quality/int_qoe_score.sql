@@ -1,5 +1,5 @@
--- Scores as studies give them and as tools wrote them beside a run, each once: the same number of the same frame of the same item is the
--- same score, whatever file it is in.
+-- Scores that studies give or that tools wrote beside a run, without duplicates: the same value for the same frame of the same item is one
+-- score, whatever files contain it.
 with
 
 given_scores as (
@@ -35,7 +35,8 @@ united as (
 
     union all
 
-    -- The same content may lie beside several runs, such as that of frames of which none was lost: it is a score of each.
+    -- Several runs may have files with the same content, such as scores of frames without loss. The score then belongs to each of these
+    -- runs.
     select
         tool_scores.source_hash || '/' || {{ plain_text('tool_scores.score_number') }} || '/' || run_sources.study_id || '/'
         || run_sources.run_id as score_id,

@@ -1,5 +1,6 @@
 {%- set columns = ['study_id', 'scored', 'score_id', 'qoe_metric', 'item', 'frame_number', 'qoe_score'] -%}
--- A score names its run; or a call or session that runs belong to; or a span of time, and then it is of the run that lay in most of it.
+-- A score names its run, or a call or session that runs belong to, or a span of time. In the last case, it belongs to the run that covers
+-- most of that span.
 with
 
 scores as (

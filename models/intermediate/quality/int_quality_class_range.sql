@@ -1,4 +1,4 @@
--- Classes with both of their bounds. Classes go from the best to the worst, or for scores of which less is better, upwards.
+-- Classes with both bounds. The upper bound is the next higher lower bound, whether higher or lower scores are better.
 with
 
 classes as (

@@ -1,4 +1,4 @@
--- Quality of the items of a run, each under the models that take it: streams, clips, page loads.
+-- Quality of a run's items (streams, clips, page loads), by each model that applies to them.
 with
 
 voice as (
@@ -78,7 +78,7 @@ loads as (
             and page_loads.run_id = runs.run_id
 ),
 
--- The least time of the same page over the same link without load, whatever the queue.
+-- Minimum load time of the same page over the same link in a solo run, whatever the queue.
 own_least as (
     select
         study_id,
@@ -99,7 +99,7 @@ own_least as (
         direction
 ),
 
--- Times that were estimated have a model of their own, so that no median mixes them with measured ones.
+-- Estimated times have a separate model, so no median mixes them with measured ones.
 web_models as (
     select
         qoe_model_id,

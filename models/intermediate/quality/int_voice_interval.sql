@@ -1,4 +1,4 @@
--- What each model's receiver plays of a stream in each of its intervals (sojourn_statistics.quality.playout).
+-- Packets of a stream that each model's receiver plays, by interval of the model (sojourn_statistics.quality.playout).
 with
 
 packets as (

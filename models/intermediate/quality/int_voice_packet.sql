@@ -1,5 +1,5 @@
--- Packets of an RTP stream at the bottleneck within the run's window, in the order in which they came to it: from the queue log, or,
--- where that has none of them or lost events, from the pair of captures.
+-- Packets of an RTP stream at the bottleneck within the run's window, in order of arrival. They come from the queue log. If the log
+-- contains none of them or lost events, they come from the capture pair, if that contains any.
 with
 
 streams as (
@@ -89,7 +89,8 @@ udp_packets as (
     select * from captured
 ),
 
--- RTP has version 2 in its first two bits; 192 to 223 in its second byte is RTCP (RFC 5761). The rest shares the flow: STUN, DTLS.
+-- RTP has version 2 in its first two bits; a second byte of 192 to 223 is RTCP (RFC 5761). Other packets, such as STUN and DTLS, share the
+-- flow.
 rtp_packets as (
     select
         *,
@@ -131,8 +132,8 @@ of_streams as (
             and streams.run_id = runs.run_id
 ),
 
--- The word holds the sequence number: the same one within 5 s is a copy of the same packet, sent again after a loss. A stream of
--- up to 13,000 packets a second does not come round to it in that time.
+-- The transport word contains the sequence number. The same word again within 5 s is a copy, sent again after a loss: sequence numbers do
+-- not wrap in that time up to 13,000 packets per second.
 compared as (
     select
         *,
@@ -172,7 +173,7 @@ merged as (
         count(*) as copies,
         min(case when is_lost then 1 else 0 end) = 1 as is_lost,
         min(offset_ns + delay_ns) - min(offset_ns) as delay_ns,
-        -- The marker, first bit of the second byte: of video the last packet of a frame (RFC 3550 section 5.1, RFC 6184).
+        -- The marker is the first bit of the second byte. In video, it ends a frame (RFC 3550 section 5.1, RFC 6184).
         {{ integer_divide('transport_word', 8388608) }} % 2 = 1 as is_marked
     from numbered
     group by

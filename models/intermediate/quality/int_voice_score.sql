@@ -1,4 +1,4 @@
--- The E-model over what was played: of each interval, and of the whole window (interval_number -1).
+-- E-model score of the packets that were played, for each interval and for the whole window (interval_number -1).
 with
 
 streams as (
@@ -73,7 +73,7 @@ counted as (
     select * from of_window
 ),
 
--- A stream of which no packet is known has a row with the reason.
+-- A stream without known packets has a row with the reason.
 of_streams as (
     select
         streams.study_id,
@@ -140,11 +140,11 @@ rated as (
         base_delay_ms,
         queuing_delay_mean_ms,
         one_way_delay_ms,
-        -- greatest() passes over a null: without a delay there is no impairment by it.
+        -- greatest() ignores nulls: without a delay, the impairment would not be null.
         case when one_way_delay_ms is not null then delay_value end as delay_impairment,
         case when packets > 0 then loss_value end as loss_impairment,
         case
-            -- Nothing was heard.
+            -- Nothing was played.
             when packets > 0 and unplayed_ratio = 1 then cast(0 as double)
             when one_way_delay_ms is not null then {{ default_rating() }} - delay_value - loss_value
         end as transmission_rating,

@@ -1,4 +1,4 @@
--- RTP streams of a run's application, and by what their packets are known among those of their flow.
+-- RTP streams of a run's application, and how to recognise their packets among those of their flow.
 with
 
 rtp_streams as (
@@ -43,7 +43,8 @@ of_application as (
         and flow_directions.is_data_direction
 ),
 
--- After the bottleneck is what was received; a source seen on several 5-tuples is represented by its longest part.
+-- Prefer the capture after the bottleneck, which shows what was received. If an SSRC occurs on several 5-tuples, use the one with the most
+-- packets.
 ranked as (
     select
         *,
