@@ -39,7 +39,7 @@ timed as (
         packets.sojourn_ns,
         runs.window_start_ns,
         runs.window_end_ns,
-        -- Without an offset the time is unknown: such a packet is not in any window.
+        -- Without an offset, the UTC time is unknown, so the packet is not in any window.
         case when packets.clock = 'monotonic' then runs.monotonic_offset_ns else 0 end as utc_offset_ns,
         packets.enqueue_ns,
         coalesce(packets.dequeue_ns, packets.drop_ns) as departure_ns
@@ -70,7 +70,7 @@ final as (
         timed.protocol,
         timed.source_port,
         timed.destination_port,
-        -- A hash of nulls is a number: packets that are not IP would be one flow.
+        -- Engines hash nulls to a number, so all packets that are not IP would be one flow.
         case
             when timed.protocol is not null
                 then {{ key_hash(five_tuple | join(', ')) }}

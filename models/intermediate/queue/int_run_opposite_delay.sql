@@ -1,5 +1,5 @@
--- What waited in the queue of the direction that is not the bottleneck's: packets of the application where it has some there, such as
--- requests and acknowledgements, because a queue for each flow treats others otherwise; else all packets.
+-- Queuing delay in the direction opposite to the bottleneck. Packets of the application, such as requests and acknowledgements, are used if
+-- there are any, because a discipline with a queue per flow delays other flows differently. If there are none, all packets are used.
 with
 
 link_queues as (

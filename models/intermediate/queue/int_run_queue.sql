@@ -1,5 +1,5 @@
--- Queues of a run's log, and which of them is the bottleneck: marts of a run's queue are of that one, because packets that pass two
--- queues would count twice.
+-- Queues in a run's log, and which of them is the bottleneck. Marts of a run's queue cover only the bottleneck, because a packet that
+-- passes two queues would count twice.
 with
 
 queue_logs as (
@@ -14,7 +14,7 @@ queues as (
     select * from {{ ref('stg_lake__queue') }}
 ),
 
--- A log may know a device by its number alone; a manifest names it so then.
+-- A log may know a device only by its number. A manifest then uses that number as the name.
 called as (
     select
         source_hash,

@@ -22,7 +22,7 @@ final as (
         queue_logs.source_hash,
         usable_logs.status,
         queue_logs.lost_events,
-        -- Without an offset the time is unknown.
+        -- Without an offset, the UTC time is unknown.
         case when queue_logs.clock = 'monotonic' then runs.monotonic_offset_ns else 0 end as utc_offset_ns
     from usable_logs
     inner join queue_logs

@@ -1,4 +1,4 @@
--- Bytes of a role in each whole second since the run's start, from its captures; a second without a packet is a zero.
+-- Bytes of each role in each whole second since the run's start, from the run's captures. A second without packets has 0 bytes.
 with
 
 runs as (
@@ -26,7 +26,7 @@ flow_intervals as (
     select * from {{ ref('stg_lake__flow_interval') }}
 ),
 
--- If the whole recording has no packet of any declared flow, the rate is unknown: there are no seconds of 0.
+-- If the recording has no packet of any declared flow, the rate is unknown, and there are no seconds with 0 bytes.
 recognised_captures as (
     select distinct
         study_id,

@@ -1,11 +1,11 @@
--- Profiles carry no run id, so the same run in two files (half a study, and later the whole of it) is recognised by its rates.
+-- Profiles have no run id. If two files contain the same run (half a study, and later all of it), the run is recognised by its rates.
 with
 
 profiles as (
     select * from {{ ref('stg_lake__rate_profile') }}
 ),
 
--- Within one file every profile is a run of its own. Equal profiles of different files are the same run.
+-- Within a file, each profile is a separate run. Equal profiles in different files are the same run.
 signatures as (
     select
         source_hash,

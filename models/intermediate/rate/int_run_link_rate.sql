@@ -1,4 +1,4 @@
--- Spans of time in which the bottleneck of a run had one rate: its fixed rate, or what its programme sets from the run's start.
+-- Spans of time in which the bottleneck of a run had one rate: its fixed rate, or the steps of its programme from the run's start.
 {%- set end_of_time_ns = 9000000000000000000 %}
 with
 
@@ -24,7 +24,7 @@ fixed as (
         and bandwidth_bps is not null
 ),
 
--- Without its start, a run's programme cannot be placed in time.
+-- A programme starts with its run, so it cannot be placed in time if the run's start is unknown.
 programmed as (
     select
         runs.study_id,

@@ -1,4 +1,4 @@
--- One profile is one role of one run, of one origin: its rates are in int_run_profile_second.
+-- One profile is one role of one run, from one source of rates. Its rates are in int_run_profile_second.
 with
 
 runs as (

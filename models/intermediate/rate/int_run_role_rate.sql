@@ -41,7 +41,7 @@ recognised_runs as (
     where role in {{ declared_roles() }}
 ),
 
--- A rule that took no flow may be a wrong one: the rate of its role is unknown.
+-- A rule that matched no flow may be wrong, so the rate of its role is unknown.
 untaken_roles as (
     select distinct
         declared_flows.study_id,
@@ -58,8 +58,8 @@ untaken_roles as (
         and oriented_flows.role is null
 ),
 
--- A flow that got nothing through has no row in the capture; its rate is 0, not unknown. But if the whole recording
--- has no packet of any declared flow, its addresses may differ from the manifest's: then the rate is unknown.
+-- A starved flow has no row in the capture; its rate is 0, not unknown. If the whole recording has no packet of any declared flow, its
+-- addresses may differ from those in the manifest, so the rate is unknown.
 captured_runs as (
     select
         runs.study_id,
@@ -171,7 +171,7 @@ all_bases as (
 
         union all
     {% endfor %}
-    -- What a tool does not know of, nothing says: its runs have no rate of all traffic.
+    -- A tool does not see other traffic, so its runs have no rate of all traffic.
     select
         tool_rates.study_id,
         tool_rates.run_id,

@@ -1,4 +1,5 @@
--- The bottleneck's rate over the window of a run: what it carries there, and what drains its queue most slowly.
+-- Bottleneck rate over a run's window: the mean, which limits what the link can carry, and the lowest, at which the queue drains most
+-- slowly.
 with
 
 runs as (
@@ -26,7 +27,7 @@ held as (
     where runs.bandwidth_programme is not null
 ),
 
--- A window that begins before its programme has no rate for a part of it.
+-- If a window begins before its programme, part of it has no rate, so neither figure is known.
 weighted as (
     select
         study_id,

@@ -1,11 +1,11 @@
--- Delays of flows before and under load: what `run_load_delay` sums up, sample by sample.
+-- Samples that `run_load_delay` summarises: delays of flows before and under load.
 with
 
 series_values as (
     select * from {{ ref('int_run_series_value') }}
 ),
 
--- What a tool computed of several flows would count them twice.
+-- A series that a tool computed over several flows has no flow_name. It is left out, because it would count these flows twice.
 of_flows as (
     select
         *,
@@ -20,7 +20,7 @@ of_flows as (
         and phase in ('idle', 'loaded')
 ),
 
--- What a tool interpolated counts only where nothing was measured.
+-- Interpolated values count only if the series has no measured ones.
 final as (
     select
         study_id,

@@ -1,5 +1,6 @@
--- When a run's link was loaded: from the first to the last moment at which a bulk flow moved data, as its tool saw it. A run without
--- bulk TCP is loaded by its application. Sources that give no UTC time have a span on their own clock.
+-- Time during which a run's link was loaded: from the first to the last time at which a bulk flow moved data, as its tool saw it. If a run
+-- has no bulk TCP flow, its application is the load. Each file also has its own span, in s after the start of its test, for files without
+-- UTC times.
 with
 
 series_values as (

@@ -1,4 +1,4 @@
--- What came before the damage of a file stands: a series has no window that it would have to fill.
+-- A damaged file counts up to the damage: a series need not cover a window.
 with
 
 run_sources as (

@@ -1,5 +1,5 @@
--- Flows whose rates a measurement tool saw, with the role in which each shares the link. Runs with a capture or with published bytes have
--- their rates from there. Flows of one tool are compared alone: two tools do not count the same bytes.
+-- Flows whose rates a measurement tool recorded, with the role in which each shares the link. Runs with a capture after the bottleneck or
+-- with published bytes get their rates from there. Only flows of the same tool are compared, because tools count bytes differently.
 with
 
 series_values as (
@@ -74,7 +74,7 @@ series as (
     where
         captures.run_id is null
         and published_runs.run_id is null
-        -- No tool says which of its flows is the rival of an application.
+        -- No tool states which of its flows is the rival of an application.
         and rivals.run_id is null
     group by
         series_files.study_id,
@@ -84,7 +84,7 @@ series as (
         series_values.series_number
 ),
 
--- One series of each flow: what the tool measured comes before what it interpolated.
+-- One series per flow: measured values take precedence over interpolated ones.
 ranked as (
     select
         *,
@@ -97,7 +97,8 @@ ranked as (
     from series
 ),
 
--- One tool of each run: the one with the most flows, of several rather a client, which says the way of the data as the run does.
+-- One tool per run: the one with the most flows. If several have equally many, prefer a client, because it states the direction of the data
+-- as the run does.
 tools as (
     select
         study_id,
@@ -146,13 +147,13 @@ counted as (
         run_id,
         count(case when flow_role = 'tcp' then 1 end) as tcp_flows,
         count(case when flow_role = 'app' then 1 end) as app_flows,
-        -- What both flows of a pair were there for.
+        -- Time during which all flows, such as the two of a pair, were active.
         min(last_s) - max(first_s) as common_s
     from flows
     group by study_id, run_id
 ),
 
--- Two TCP flows at the same time, and nothing else, compete with each other.
+-- If a run has only two TCP flows, and they overlap in time, they compete with each other.
 assigned as (
     select
         flows.*,
@@ -172,7 +173,7 @@ assigned as (
             and flows.run_id = counted.run_id
 ),
 
--- Flows of a role that go both ways share no queue, so that their sum is the rate of no link.
+-- Flows of a role in both directions share no queue, so their sum is not the rate of any link.
 one_way as (
     select
         study_id,
@@ -185,7 +186,7 @@ one_way as (
     having count(distinct coalesce(flow_direction, 'both')) = 1
 ),
 
--- While all roles were there.
+-- Time during which all roles were active.
 windows as (
     select
         study_id,

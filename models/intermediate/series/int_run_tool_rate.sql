@@ -1,4 +1,5 @@
--- Bytes of each role of a tool's run while all its roles were there. An interval that began before counts with the part that lies within.
+-- Bytes of each role of a run, as a tool recorded them while all roles were active. An interval that extends beyond that time counts in
+-- proportion.
 with
 
 flows as (
@@ -19,7 +20,7 @@ within as (
         flows.role,
         flows.series_number,
         series_values.value,
-        -- least and greatest pass over nulls.
+        -- least and greatest ignore nulls.
         case
             when series_values.duration_s is not null
                 then
@@ -37,7 +38,7 @@ within as (
             and flows.series_number = series_values.series_number
 ),
 
--- A flow of samples has their mean for as long as it lived.
+-- A flow with samples has their mean rate for as long as it was active.
 flow_bits as (
     select
         study_id,
@@ -71,7 +72,7 @@ roles as (
         || '_' || coalesce(min(flow_direction), 'both')
         || '_' || min(sample_basis) as rate_basis,
         count(*) as flows,
-        -- Flows of a role that differ have none of their own.
+        -- A role has no congestion control if its flows differ.
         case when count(distinct coalesce(congestion_control, '')) = 1 then min(congestion_control) end as congestion_control,
         min(first_s) as first_s,
         (max(window_end_s) - max(window_start_s)) * 1000 as window_ms
