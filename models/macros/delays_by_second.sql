@@ -1,6 +1,6 @@
 {#
-    CTEs `ranked` and `counted`: packets, bytes, drops and waits in each second of a run's queue log, by a given column (role or queue).
-    The relation has one row per packet with its second; a dropped packet has no wait.
+    CTEs `ranked` and `counted`: packets, bytes, drops and queuing delays in each second of a run's queue log, by a column (role or queue).
+    The relation has one row per packet with its second; a dropped packet has no delay.
 #}
 {% macro delays_by_second(packets, by) -%}
 ranked as (

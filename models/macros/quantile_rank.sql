@@ -1,4 +1,4 @@
-{#- Ranks are whole numbers, from 1, so rounding of a product cannot shift them. -#}
+{#- Ranks start at 1 and are computed in whole numbers, so floating-point rounding cannot shift them. -#}
 
 {#-
     Rank of a quantile among `n` ordered values by the inverted CDF (Hyndman and Fan's definition 1): the smallest value that at least a

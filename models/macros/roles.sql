@@ -8,7 +8,7 @@
     ('app', 'tcp', 'rival', 'tcp_control')
 {%- endmacro %}
 
-{#- Rows of each role, and once more of all of them as the role `all`. role: SQL for a row's role. columns: other columns to keep. -#}
+{#- Rows of each role, and all rows again as the role `all`. role: SQL for a row's role. columns: other columns to keep. -#}
 {% macro roles_and_all(rows, columns, role='role') -%}
     {%- for role_of_row in [role, "'all' as role"] %}
     {{ 'union all' if not loop.first }}

@@ -1,4 +1,4 @@
-{#- Setting in the workload of a tool's run, without the test: two runs with one setting have the same text, whatever their tests. -#}
+{#- Options in the workload of a tool's run, without its test, streams and bidir: runs with the same options have the same text. -#}
 {% macro tool_setting(workload) -%}
     regexp_replace({{ workload }}, '^[^ ]+( streams=[0-9]+)?( bidir)?', '')
 {%- endmacro %}

@@ -1,7 +1,7 @@
 {#-
     `counted`, or the reason why a connection has no queuing delay: one rule for values reported by kernels and clients and for values
-    from captures. The minimum number of samples applies only to counts of true RTT samples. A single poll shows one value, and so no
-    spread.
+    from captures. The minimum number of samples applies only to counts of true RTT samples. A single poll shows one value, so it has
+    no spread.
 -#}
 {% macro connection_outcome(minimum_us, maximum_us, sample_basis, samples) -%}
     case

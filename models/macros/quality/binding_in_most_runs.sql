@@ -1,8 +1,8 @@
 {#-
-    CTEs that end in `binding`: the requirement or quantity that binds in most of the counted runs, and in how many (`binding_runs`); of
-    several, the first by name.
+    CTEs that end in `binding`: the requirement or quantity that is limiting in most of the included runs, and in how many
+    (`binding_runs`). If several are limiting in equally many, the first by name.
 
-    rows: CTE of runs with the key, the columns and exclusion_reason. columns: columns that name what binds; null if nothing does.
+    rows: CTE of runs with the key, the columns and exclusion_reason. columns: columns that name what is limiting; null if nothing is.
 -#}
 {% macro binding_in_most_runs(rows, key, columns) -%}
 binding_counts as (

@@ -1,4 +1,4 @@
-{#- Voice: the functions of sojourn_statistics.quality.voice and playout, over columns. A test compares the two. -#}
+{#- SQL versions of the functions in sojourn_statistics.quality.voice and playout. A test compares them. -#}
 
 {% macro delay_impairment(one_way_delay_ms) -%}
     (

@@ -1,4 +1,4 @@
-{#- Web. mos_of_page_load_time is the function of sojourn_statistics.quality.web, over columns. A test compares the two. -#}
+{#- mos_of_page_load_time is the SQL version of the function in sojourn_statistics.quality.web. A test compares the two. -#}
 
 {% macro mos_of_page_load_time(page_load_time_ms, least_ms, worst_ms) -%}
     least(
