@@ -16,8 +16,7 @@ tool_rates as (
     select * from {{ ref('int_run_tool_rate') }}
 ),
 
--- A rival application has the demand of its application: the same rules and solo runs. The second of two TCP flows is treated like the
--- first.
+-- A rival application has the demand of its application: the same rules and solo runs. The second of two TCP flows counts as tcp.
 subjects as (
     select
         study_id,

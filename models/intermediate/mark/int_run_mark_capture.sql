@@ -50,8 +50,7 @@ described as (
         ecn_directions.ect0_packets,
         ecn_directions.ect1_packets,
         ecn_directions.ce_packets,
-        -- A classic receiver repeats its echo until the sender responds, so a run of echoes stands for at least one mark, without an upper
-        -- bound.
+        -- A classic receiver repeats its echo until the sender responds, so a run of echoes stands for one mark or more.
         case
             when ecn_directions.ecn_mode = 'classic' then coalesce(ecn_directions.echo_runs, 0)
             when ecn_directions.ecn_mode = 'accurate' then ecn_directions.echoed_ce_packets_min

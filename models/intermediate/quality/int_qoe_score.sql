@@ -35,8 +35,7 @@ united as (
 
     union all
 
-    -- Several runs may have files with the same content, such as scores of frames without loss. The score then belongs to each of these
-    -- runs.
+    -- Several runs may have files with the same content, such as scores of frames without loss. Each run then has the score.
     select
         tool_scores.source_hash || '/' || {{ plain_text('tool_scores.score_number') }} || '/' || run_sources.study_id || '/'
         || run_sources.run_id as score_id,

@@ -89,8 +89,7 @@ udp_packets as (
     select * from captured
 ),
 
--- RTP has version 2 in its first two bits; a second byte of 192 to 223 is RTCP (RFC 5761). Other packets, such as STUN and DTLS, share the
--- flow.
+-- RTP has version 2 in its first two bits; a second byte of 192 to 223 is RTCP (RFC 5761). The flow may also contain STUN and DTLS.
 rtp_packets as (
     select
         *,

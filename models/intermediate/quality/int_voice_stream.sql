@@ -43,7 +43,7 @@ of_application as (
         and flow_directions.is_data_direction
 ),
 
--- Prefer the capture after the bottleneck, which shows what was received. If an SSRC occurs on several 5-tuples, use the one with the most
+-- Prefer the capture after the bottleneck, which shows what was received. If an SSRC is on several 5-tuples, take the one with most
 -- packets.
 ranked as (
     select

@@ -1,5 +1,4 @@
--- Bottleneck rate over a run's window: the mean, which limits what the link can carry, and the lowest, at which the queue drains most
--- slowly.
+-- Bottleneck rate over a run's window: the mean limits what the link can carry, and at the lowest the queue drains most slowly.
 with
 
 runs as (

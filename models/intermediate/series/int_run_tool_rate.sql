@@ -1,5 +1,4 @@
--- Bytes of each role of a run, as a tool recorded them while all roles were active. An interval that extends beyond that time counts in
--- proportion.
+-- Bytes of each role of a run, as a tool recorded them while all roles were active. An interval partly in that time counts in proportion.
 with
 
 flows as (
