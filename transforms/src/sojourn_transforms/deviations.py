@@ -24,10 +24,10 @@ class Deviation:
 DEVIATIONS = (
     Deviation(
         1,
-        "a configuration did not include the queue's limit in packets, so runs with 8 and 256 packets counted "
-        "as repetitions",
-        "`queue_limit_packets` is part of the configuration and of the label (tail-drop 64 packets), and a factor of "
-        "comparisons",
+        "a configuration did not include the queue's limit in packets, so runs with limits of 8 and 256 packets "
+        "counted as repetitions of each other",
+        "`queue_limit_packets` is part of the configuration and of the label (such as tail-drop 64 packets), and a "
+        "factor in comparisons",
         (
             "queues_of_8_and_256_packets_are_two_configurations_and_old_names_stay",
             "queue_label_names_discipline_and_size",
@@ -42,9 +42,9 @@ DEVIATIONS = (
     ),
     Deviation(
         3,
-        "one of several scores of a run was kept, and the others were not counted",
-        "scores belong to items: frames are combined into one value per item, true duplicates are counted, and a "
-        "run's value is the median over its items, with their number",
+        "only one of a run's scores was kept, and the others were not counted",
+        "scores belong to items: frames are combined into one value per item, exact duplicates are counted, and a "
+        "run's value is the median over its items, with the number of items",
         (
             "frames_become_one_value_of_their_item_and_other_scores_stay_apart",
             "true_duplicates_of_a_score_are_left_out_and_counted",
@@ -60,20 +60,21 @@ DEVIATIONS = (
     Deviation(
         5,
         "PAM'21 Figure 2 showed the received rates of two flows, without a step",
-        "it shows the send rate of one flow alone before the bottleneck, with the current link rate; without a run "
-        "that has a programme, there is no Figure 2",
+        "it shows the send rate of one solo flow before the bottleneck, with the link rate at each time; without a run "
+        "that has a rate programme, there is no Figure 2",
         ("test_pam21_figure_2_is_the_send_rate_of_one_flow_alone",),
     ),
     Deviation(
         6,
-        "the ITU-T G.114 class was only for half the RTT plus the queuing delay",
-        "there are two: `queuing_delay_class` for the queuing delay (IMC'14) and `delay_class` for the one-way delay",
+        "there was only one ITU-T G.114 class, for half the RTT plus the queuing delay",
+        "there are two classes: `queuing_delay_class` for the queuing delay (IMC'14) and "
+        "`delay_class` for the one-way delay",
         ("class_of_a_delay_holds_its_upper_threshold_alone_and_with_the_path",),
     ),
     Deviation(
         7,
         "solo TCP runs that use at most 80 % of the link were excluded",
-        "they are flagged (`run_flag`) and counted; the analyst decides whether to leave them out",
+        "they are flagged (`run_flag`) and counted; the analyst decides whether to exclude them",
         (
             "solo_tcp_below_the_threshold_is_flagged_and_not_left_out",
             "solo_tcp_that_does_not_fill_the_link_is_flagged_and_steps_are_not_checked",
@@ -81,7 +82,7 @@ DEVIATIONS = (
     ),
     Deviation(
         8,
-        "a manifest needed a fixed rate even if a programme changes it, and figures were divided by that rate",
+        "a manifest needed a fixed rate even if a programme changed it, and figures were divided by that rate",
         "utilisation and the share of the maximum delay use the rate at the time; a run with steps is not checked "
         "against a single rate",
         (
@@ -93,7 +94,8 @@ DEVIATIONS = (
     ),
     Deviation(
         9,
-        "the share of the maximum delay covered byte limits in one mart, but also packet limits in another",
+        "the share of the maximum delay took only byte limits into account in one mart, but also packet "
+        "limits in another",
         "every mart uses the same definition, and `maximum_delay_basis` says what a full queue is",
         (
             "share_of_the_maximum_delay_is_of_packets_too_and_of_the_rate_in_force",
@@ -102,7 +104,7 @@ DEVIATIONS = (
     ),
     Deviation(
         10,
-        "there were only box plots where runs have two modes, and TMA'23 Figure 2 had no RTT axis",
+        "runs with two modes were drawn only as a box plot, and TMA'23 Figure 2 had no RTT axis",
         "every run is a point over its box, and Figure 2 has the RTT axis; the dip test and the mixture are served "
         "for each configuration",
         (
@@ -113,16 +115,16 @@ DEVIATIONS = (
     ),
     Deviation(
         11,
-        "IMC'21's table of shares was quoted as published",
-        "its reference says that the table is commented out in the draft, and its reading says that the text repeats "
-        "the values, except where an application competes with itself",
+        "the finding quoted IMC'21's table of shares as published",
+        "its reference states that the table is commented out in the draft, and its reading states that the text "
+        "repeats the values, except where an application competes with itself",
         ("test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text",),
     ),
     Deviation(
         12,
-        "queues in the same log were pooled",
-        "marts cover the bottleneck's queue, which the manifest names, or else the busiest; `run_queue` has every "
-        "queue and the reason",
+        "all queues in a log were pooled",
+        "marts cover the bottleneck's queue: the one that the manifest names, or else the busiest; `run_queue` lists "
+        "every queue and the basis of the choice",
         (
             "only_the_queue_that_the_manifest_names_is_the_bottleneck_else_the_busiest",
             "packet_of_the_bottleneck_has_role_in_both_orientations_and_a_half_open_window",
@@ -137,12 +139,13 @@ def deviations_section() -> list[str]:
     return [
         "## Deviations from the studies' definitions",
         "",
-        "These figures once differed from the studies' definitions. Each test fails on the old behaviour.",
+        "These figures once differed from the studies' definitions, and have been corrected.",
+        "Each test fails on the old behaviour.",
         "",
-        "| # | before | now | state | tests |",
-        "| --- | --- | --- | --- | --- |",
+        "| # | before | now | tests |",
+        "| --- | --- | --- | --- |",
         *(
-            f"| {one.number} | {one.before} | {one.now} | fixed | {', '.join(f'`{name}`' for name in one.tests)} |"
+            f"| {one.number} | {one.before} | {one.now} | {', '.join(f'`{name}`' for name in one.tests)} |"
             for one in DEVIATIONS
         ),
     ]

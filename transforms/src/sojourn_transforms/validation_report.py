@@ -22,32 +22,34 @@ from sojourn_transforms.deviations import deviations_section
 STUDY = "vca-fairness-vm-2026"
 
 _INTRODUCTION = """\
-`make validation` writes this page from the testbed's runs, with the real pipeline: `sojourn ingest`, `sojourn
-build`, and the marts of the snapshot. The runs use real Linux queue disciplines under a token bucket of 1
-and 4 Mbit/s, with one repetition each, so the figures describe only these runs."""
+`make validation` runs `sojourn ingest` and `sojourn build` over the testbed's runs, and writes this page from the
+marts of the snapshot. The runs use real Linux queue disciplines under a token bucket of 1 or 4 Mbit/s. Each
+configuration has one repetition, so the figures describe only these runs."""
 
 _AGREEMENT = """\
 The testbed's `validation.csv` has figures that independent code computed from the raw files. Counts
-must be equal; times and rates must be equal to the last digit in the file."""
+must be equal. Times and rates must be equal when rounded to the digits in the file."""
 
 _SAME_PACKET = """\
 This table compares each packet in the queue log with the same packet in the captures before and after the
-bottleneck: queuing delay from the captures minus sojourn time in the log, in ms. Every packet that both saw enter and
-leave counts once."""
+bottleneck. The difference is the queuing delay from the captures minus the sojourn time in the log, in ms. A packet
+counts if both sources saw it enter and leave. The last column counts packets whose difference exceeds the
+serialisation time of a full-size frame."""
 
 _WHY_NOT_EQUAL = """\
-Captures do not show the queue. They show the time from point to point, and its minimum over the
-recording counts as the time without a queue. On a link, serialising the packet takes time that is not queuing. A full
+Captures do not show the queue. They show the time between the two capture points, and its minimum over the
+recording counts as the time without queuing. On a link, serialising a packet takes time that is not queuing. A full
 token bucket passes a packet immediately. According to the manifests, these bottlenecks are token
 buckets of one full-size frame, so no serialisation time is subtracted, and the result contains the wait for the
-bucket, as the log does. Without this entry in the manifest, the minimum would be too low by up to the serialisation
-time of a full-size frame (12.1 and 3.0 ms); `run_capture_pair` has that bound as `delay_floor_low_by_at_most_ns`. The
-few packets that differ waited between the points, but not in the queue."""
+bucket, as the log does. If the manifests did not state the burst, the minimum might be too low by up to the
+serialisation time of a full-size frame (12.1 or 3.0 ms); `run_capture_pair` has that bound as
+`delay_floor_low_by_at_most_ns`. The few packets with a larger difference waited between the capture points, but not in
+the queue."""
 
 _NOT_CAPTURED = """\
 These packets are pings before the run and ARP frames, which pass the bottleneck but are not captured. The log
 and `tc` count them; the comparison of log and captures omits them. The seed
-`reconciliation_bound` has the bounds and their reasons."""
+`reconciliation_bound` has the bounds and the reasons for them."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,22 @@ QUANTITIES = (
     Quantity("queue_enq", "packets enqueued", _COUNT, "enqueued_packets", "all"),
     Quantity("queue_deq", "packets dequeued", _COUNT, "dequeued_packets", "all"),
     Quantity("drops_total_ebpf_with_nonip", "packets dropped", _COUNT, "dropped_packets", "all"),
-    Quantity("drops_of_queued", "dropped after they had been queued", _COUNT, "dropped_in_queue_packets", "all"),
-    Quantity("aqm_drops", "dropped by the control law", _COUNT, "dropped_aqm_packets", "all"),
-    Quantity("deq_without_enq", "dequeued, enqueue not seen", _COUNT, "unseen_enqueue_packets", "all"),
+    Quantity(
+        "drops_of_queued", "packets dropped after they had been queued", _COUNT, "dropped_in_queue_packets", "all"
+    ),
+    Quantity("aqm_drops", "packets dropped by the control law of the AQM", _COUNT, "dropped_aqm_packets", "all"),
+    Quantity("deq_without_enq", "packets dequeued whose enqueue was not seen", _COUNT, "unseen_enqueue_packets", "all"),
     Quantity("ebpf_lost", "events lost by the probe", _COUNT, "lost_events", "all"),
-    Quantity("drops_win_tcp", "dropped in the window, TCP", _COUNT, "window_dropped_packets", "tcp"),
-    Quantity("drops_win_app", "dropped in the window, application", _COUNT, "window_dropped_packets", "app"),
-    Quantity("before_minus_after", "dropped by the captures", "run_capture_pair", "dropped_packets", None),
+    Quantity("drops_win_tcp", "TCP packets dropped in the window", _COUNT, "window_dropped_packets", "tcp"),
+    Quantity("drops_win_app", "application packets dropped in the window", _COUNT, "window_dropped_packets", "app"),
+    Quantity(
+        "before_minus_after", "packets dropped, according to the captures", "run_capture_pair", "dropped_packets", None
+    ),
     Quantity("sojourn_mean_ms", "mean sojourn time, ms", _DELAY, "mean_ms", "all", 2),
-    Quantity("sojourn_p95_ms", "95th percentile, ms", _DELAY, "p95_ms", "all", 2),
-    Quantity("sojourn_max_ms", "largest, ms", _DELAY, "max_ms", "all", 2),
-    Quantity("sojourn_tcp_mean_ms", "mean of TCP, ms", _DELAY, "mean_ms", "tcp", 2),
-    Quantity("sojourn_app_mean_ms", "mean of the application, ms", _DELAY, "mean_ms", "app", 2),
+    Quantity("sojourn_p95_ms", "95th percentile of the sojourn time, ms", _DELAY, "p95_ms", "all", 2),
+    Quantity("sojourn_max_ms", "maximum sojourn time, ms", _DELAY, "max_ms", "all", 2),
+    Quantity("sojourn_tcp_mean_ms", "mean sojourn time of TCP, ms", _DELAY, "mean_ms", "tcp", 2),
+    Quantity("sojourn_app_mean_ms", "mean sojourn time of the application, ms", _DELAY, "mean_ms", "app", 2),
     Quantity("tcp_mbps", "rate of TCP, Mbit/s", _RATE, "rate_bps / 1000000", "tcp", 3),
     Quantity("app_mbps", "rate of the application, Mbit/s", _RATE, "rate_bps / 1000000", "app", 3),
 )
@@ -156,7 +162,7 @@ def _agreement_section(snapshot: Snapshot, theirs: Sequence[dict[str, str]]) -> 
     yield from _AGREEMENT.splitlines()
     yield ""
     yield from _table(
-        ("validation.csv", "what it is", "Sojourn: mart and column", "runs", "equal", "largest difference"),
+        ("validation.csv", "quantity", "Sojourn: mart and column", "runs", "equal", "largest difference"),
         (
             (
                 f"`{one.quantity.theirs}`",
@@ -180,14 +186,14 @@ def _packets_section(snapshot: Snapshot) -> Iterator[str]:
         " difference_max_ms as most"
         f" from discipline_delay_agreement where study_id = '{STUDY}' order by aqm, bandwidth_bps nulls last"
     )
-    yield "## Sojourn time of each packet against the captures' queuing delay"
+    yield "## Sojourn time of each packet compared with the captures' queuing delay"
     yield ""
     yield from _SAME_PACKET.splitlines()
     yield ""
     yield from _table(
         (
             *("discipline", "rate", "runs", "packets", "lost events"),
-            *("median", "quartiles", "5 % to 95 %", "minimum to maximum", "beyond a frame"),
+            *("median", "quartiles", "5th to 95th percentile", "minimum to maximum", "over a frame time"),
         ),
         (
             (
@@ -233,8 +239,8 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
     )[0]
     yield "## Queue log, captures and counters of the same run"
     yield ""
-    yield "Verdicts over runs: " + ", ".join(f"{row['verdict']} {row['runs']}" for row in verdicts) + "."
-    yield "The largest difference in any run between queue log, captures and counters of `tc`:"
+    yield "Verdicts: " + ", ".join(f"`{row['verdict']}` in {row['runs']} runs" for row in verdicts) + "."
+    yield "The table shows the largest difference in any run between queue log, captures and counters of `tc`:"
     yield ""
 
     def value(number: float | None) -> str:
@@ -247,10 +253,10 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
             "runs",
             "agree",
             "disagree",
-            "log, captures",
-            "of its bound",
-            "log, counters",
-            "captures, counters",
+            "log and captures",
+            "share of the bound",
+            "log and counters",
+            "captures and counters",
         ),
         (
             (
@@ -286,12 +292,11 @@ def _reconciliation_section(snapshot: Snapshot) -> Iterator[str]:
         " and agreements.run_id = counts.run_id"
         f" where counts.study_id = '{STUDY}' and counts.role = 'all' order by counts.run_id"
     )
-    yield (
-        "Sojourn times are for the measurement window, in ms; median and interquartile range are of captures minus log."
-    )
+    yield "The mean and 95th percentile are of sojourn times in the measurement window, in ms. The median and"
+    yield "interquartile range (IQR) are of captures minus log, in ms, over the matched packets."
     yield ""
     yield from _table(
-        ("run", "enqueued", "dequeued", "dropped", "mean", "p95", "matched", "median", "range", "sources"),
+        ("run", "enqueued", "dequeued", "dropped", "mean", "p95", "matched", "median", "IQR", "verdict"),
         (
             (
                 _short(row["run"]),
