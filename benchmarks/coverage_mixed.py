@@ -53,15 +53,15 @@ def _skewed(random: np.random.Generator, runs: int) -> Reals:
 
 
 WORLDS = (
-    World("normal, blocks alike", 0.0, _normal),
-    World("normal, blocks differ as runs do", 1.0, _normal),
-    World("normal, blocks differ 3 times as much", 3.0, _normal),
-    World("normal, blocks as runs, a tenth of the runs missing", 1.0, _normal, 0.1),
-    World("exponential, blocks as runs", 1.0, _skewed),
+    World("normal, blocks do not differ", 0.0, _normal),
+    World("normal, standard deviation of blocks equal to that of runs", 1.0, _normal),
+    World("normal, standard deviation of blocks 3 times that of runs", 3.0, _normal),
+    World("normal, standard deviation of blocks equal to that of runs, a tenth of the runs missing", 1.0, _normal, 0.1),
+    World("exponential, standard deviation of blocks equal to that of runs", 1.0, _skewed),
 )
 QUANTITIES = {
-    "difference over all cells": {"queue": "CoDel"},
-    "difference at one setting": {"queue": "CoDel", "congestion control": "bbr", "rate": "4 Mbit/s"},
+    "difference averaged over the other factors": {"queue": "CoDel"},
+    "difference at one level of the other factors": {"queue": "CoDel", "congestion control": "bbr", "rate": "4 Mbit/s"},
 }
 
 
