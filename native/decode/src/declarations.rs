@@ -15,7 +15,7 @@ use crate::pair::refusal::PairRefusal;
 use crate::queue::refusal::QueueLogRefusal;
 use crate::rtp::carrier::{Encapsulation, Media};
 use crate::rtp::stream::MEDIA;
-use crate::server::found::NameSource;
+use crate::server::flow_server::NameSource;
 
 /// Link types of captures that have a decoder, of each link layer first the number that files have today.
 #[must_use]

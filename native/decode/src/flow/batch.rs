@@ -14,7 +14,7 @@ use crate::packet::protocol::{has_ports, protocol_name};
 use crate::packet::types::Endpoint;
 use crate::rtp::carrier::{Encapsulation, Media};
 use crate::rtp::stream::RtpStream;
-use crate::server::found::{HelloOutcome, NameSource, Server};
+use crate::server::flow_server::{HelloOutcome, NameSource, Server};
 use crate::twos_complement::TwosComplement;
 
 /// A row of `flow_interval`.

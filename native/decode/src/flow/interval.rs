@@ -113,12 +113,12 @@ mod tests {
         for time_ns in [5, 105, 210, 199, 305, 6] {
             series.add(time_ns, 10, 100);
         }
-        let found: Vec<_> = series
+        let intervals: Vec<_> = series
             .as_slice()
             .iter()
             .map(|i| (i.start_ns, i.packets, i.bytes))
             .collect();
-        assert_eq!(found, [(0, 2, 20), (100, 2, 20), (200, 1, 10), (300, 1, 10)]);
+        assert_eq!(intervals, [(0, 2, 20), (100, 2, 20), (200, 1, 10), (300, 1, 10)]);
     }
 
     #[test]

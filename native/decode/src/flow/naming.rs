@@ -9,7 +9,7 @@ use crate::packet::types::{Packet, TcpSegment, Transport};
 use crate::server::answers::Answers;
 use crate::server::dns::{Answer, answer};
 use crate::server::dns_stream::DnsStreams;
-use crate::server::found::Server;
+use crate::server::flow_server::Server;
 use crate::server::name::ServerNames;
 
 /// Messages that are not whole, of all open flows; each keeps at most 32 KiB.
@@ -152,7 +152,7 @@ mod tests {
     use crate::packet::types::Endpoint;
     use crate::server::client_hello::tests::hello;
     use crate::server::dns::tests::response;
-    use crate::server::found::{HelloOutcome, NameSource};
+    use crate::server::flow_server::{HelloOutcome, NameSource};
     use crate::server::quic::tests::{CONNECTION_ID, VERSIONS, crypto, initial};
     use crate::server::tls::tests::records;
 
@@ -244,7 +244,7 @@ mod tests {
 
         /// Name, source and outcome of each flow.
         fn named(self) -> Vec<(String, &'static str, &'static str)> {
-            let told = |flow: Flow| {
+            let row = |flow: Flow| {
                 let server = flow.server.map(|server| *server).unwrap_or_default();
                 (
                     server.name.as_deref().unwrap_or("-").to_owned(),
@@ -252,7 +252,7 @@ mod tests {
                     server.outcome.map_or("-", HelloOutcome::name),
                 )
             };
-            self.flows().into_iter().map(told).collect()
+            self.flows().into_iter().map(row).collect()
         }
     }
 
@@ -388,8 +388,8 @@ mod tests {
             recording.segment((end(host, port), server), 1, TcpSegment::SYN, &[], 0);
         };
         connect(&mut recording, 1, 1);
-        let told = response("www.example.com", 1, &[server.address]);
-        recording.datagram((end(9, 53), end(1, 999)), &told);
+        let response_bytes = response("www.example.com", 1, &[server.address]);
+        recording.datagram((end(9, 53), end(1, 999)), &response_bytes);
         connect(&mut recording, 1, 2);
         connect(&mut recording, 3, 3);
         recording.datagram((end(1, 4), server), &[1; 30]);
@@ -405,7 +405,7 @@ mod tests {
         connect(&mut recording, 3, 6);
         let device = response("johns-laptop.local", 1, &[server.address]);
         recording.datagram((end(9, 53), end(4, 997)), &device);
-        recording.datagram((end(9, 5353), end(4, 996)), &told);
+        recording.datagram((end(9, 5353), end(4, 996)), &response_bytes);
         connect(&mut recording, 4, 7);
         let names: Vec<_> = recording
             .flows()

@@ -11,7 +11,7 @@ use crate::packet::direction::{Direction, PerDirection};
 use crate::packet::types::{Endpoint, Packet, Transport, Tunnels};
 use crate::rtp::hints::Declared;
 use crate::rtp::stream::RtpDirection;
-use crate::server::found::Server;
+use crate::server::flow_server::Server;
 use crate::server::name::ServerNames;
 
 /// Counts that every protocol has.

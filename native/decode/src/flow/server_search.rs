@@ -5,7 +5,7 @@ use crate::packet::direction::Direction;
 use crate::packet::types::TcpSegment;
 use crate::server::assembly::Assembly;
 use crate::server::client_hello::{ClientHello, HELLO_BYTES, Progress};
-use crate::server::found::{HelloOutcome, NameSource, Server};
+use crate::server::flow_server::{HelloOutcome, NameSource, Server};
 use crate::server::name::ServerNames;
 use crate::server::quic::{Brought, ClientCrypto, next_initial};
 use crate::server::tls;
@@ -223,13 +223,13 @@ impl ServerSearch {
             }
             Message::Quic(crypto) => {
                 let messages = crypto.messages();
-                let told = tell(ClientHello::read(messages), NameSource::Quic);
-                if told == Some(true) {
+                let outcome = tell(ClientHello::read(messages), NameSource::Quic);
+                if outcome == Some(true) {
                     if let Some(server) = server {
                         server.quic_version = Some(crypto.version.name);
                     }
                 }
-                told
+                outcome
             }
         };
         match over {

@@ -170,11 +170,11 @@ impl FlowTable {
             self.end_idle();
         }
         let key = FlowKey::of(packet);
-        let known = match self.slot(self.last_place) {
+        let open_place = match self.slot(self.last_place) {
             Some(slot) if slot.key == key => Some(self.last_place),
             _ => self.place_of(&key),
         };
-        let place = match known {
+        let place = match open_place {
             Some(place)
                 if self
                     .slot(place)

@@ -18,21 +18,22 @@ pub(crate) struct Answers {
     names: HashMap<Pair, (u64, Arc<str>)>,
     /// In the order in which they were told, with the number that each had then.
     order: VecDeque<(u64, Pair)>,
-    told: u64,
+    /// The number of the pair that was told last.
+    last_number: u64,
 }
 
 impl Answers {
     /// Remember that a client was told an address for a name, and forget what was told longest ago.
     pub(crate) fn tell(&mut self, client: IpAddr, server: IpAddr, name: &Arc<str>) {
         let pair = (client, server);
-        self.told += 1;
-        self.names.insert(pair, (self.told, Arc::clone(name)));
-        self.order.push_back((self.told, pair));
+        self.last_number += 1;
+        self.names.insert(pair, (self.last_number, Arc::clone(name)));
+        self.order.push_back((self.last_number, pair));
         while self.order.len() > PAIRS {
             let Some((number, oldest)) = self.order.pop_front() else {
                 break;
             };
-            if self.names.get(&oldest).is_some_and(|(told, _)| *told == number) {
+            if self.names.get(&oldest).is_some_and(|(last, _)| *last == number) {
                 self.names.remove(&oldest);
             }
         }

@@ -142,9 +142,9 @@ pub(crate) mod tests {
         let message = response("www.example.com", A, &addresses());
         let mut before = 0;
         for length in 0..message.len() {
-            let found = answer(&message[..length]).map_or(0, |answer| answer.addresses.len());
-            assert!(found >= before && found < 2);
-            before = found;
+            let count = answer(&message[..length]).map_or(0, |answer| answer.addresses.len());
+            assert!(count >= before && count < 2);
+            before = count;
         }
         assert_eq!(before, 1);
     }

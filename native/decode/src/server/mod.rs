@@ -5,7 +5,7 @@ pub(crate) mod assembly;
 pub(crate) mod client_hello;
 pub(crate) mod dns;
 pub(crate) mod dns_stream;
-pub(crate) mod found;
+pub(crate) mod flow_server;
 pub(crate) mod name;
 pub(crate) mod quic;
 pub(crate) mod quic_keys;

@@ -113,7 +113,7 @@ mod tests {
                 bytes: 50
             }
         );
-        let found: Vec<_> = codepoints
+        let intervals: Vec<_> = codepoints
             .as_slice()
             .iter()
             .map(|interval| {
@@ -126,7 +126,7 @@ mod tests {
                 )
             })
             .collect();
-        assert_eq!(found, [(0, 0, 2, 0), (100, 0, 0, 2), (200, 1, 0, 0)]);
+        assert_eq!(intervals, [(0, 0, 2, 0), (100, 0, 0, 2), (200, 1, 0, 0)]);
     }
 
     #[test]

@@ -283,13 +283,10 @@ mod tests {
         connection.segment(Fwd, (101, 501), ACK | ace(4), (0, 0));
         connection.segment(Fwd, (101, 501), ACK | ace(5), (50, 2));
         connection.segment(Rev, (501, 151), ACK | ace(5), (0, 0));
-        let found = &connection.0;
-        assert_eq!(found.negotiation.codepoints(Fwd), (Some(0), Some(1)));
-        assert_eq!(found.negotiation.codepoints(Rev), (Some(0), Some(2)));
-        assert_eq!(
-            (found.directions.rev.ace.min, found.directions.fwd.ace.min),
-            (0, 0)
-        );
+        let ecn = &connection.0;
+        assert_eq!(ecn.negotiation.codepoints(Fwd), (Some(0), Some(1)));
+        assert_eq!(ecn.negotiation.codepoints(Rev), (Some(0), Some(2)));
+        assert_eq!((ecn.directions.rev.ace.min, ecn.directions.fwd.ace.min), (0, 0));
     }
 
     #[test]

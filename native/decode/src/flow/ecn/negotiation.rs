@@ -168,7 +168,7 @@ impl Negotiation {
             return (None, None);
         };
         let accurate = self.mode() == Mode::Accurate;
-        let told = |code: u8| match code {
+        let codepoint = |code: u8| match code {
             0b010 => Some(0),
             0b011 => Some(1),
             0b100 => Some(2),
@@ -177,10 +177,10 @@ impl Negotiation {
         };
         if direction == syn.direction {
             let answered = answer.filter(|_| accurate).map(|answer| answer.flags);
-            (Some(syn.ecn), answered.and_then(told))
+            (Some(syn.ecn), answered.and_then(codepoint))
         } else {
             let acknowledged = answer.filter(|_| accurate).and_then(|answer| answer.acknowledged);
-            (answer.map(|answer| answer.ecn), acknowledged.and_then(told))
+            (answer.map(|answer| answer.ecn), acknowledged.and_then(codepoint))
         }
     }
 

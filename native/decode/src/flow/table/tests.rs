@@ -133,12 +133,12 @@ fn a_silent_flow_ends_and_its_ports_begin_another() {
     table.packet(&from_port(2, 0), 900, 64);
     table.packet(&from_port(2, 0), 1001, 64);
     table.packet(&from_port(1, 0), 1002, 64);
-    let found: Vec<_> = flows(table)
+    let ends: Vec<_> = flows(table)
         .iter()
         .map(|flow| (flow.id, flow.end_reason))
         .collect();
     assert_eq!(
-        found,
+        ends,
         [
             (0, EndReason::Idle),
             (1, EndReason::CaptureEnd),
@@ -155,12 +155,12 @@ fn of_too_many_flows_one_that_is_over_gives_way_first_then_the_most_silent() {
     table.packet(&from_port(3, 0), 2, 64);
     table.packet(&from_port(1, 0), 3, 64);
     table.packet(&from_port(4, 0), 4, 64);
-    let found: Vec<_> = flows(table)
+    let ends: Vec<_> = flows(table)
         .iter()
         .map(|flow| (flow.initiator.port, flow.end_reason))
         .collect();
     assert_eq!(
-        found,
+        ends,
         [
             (2, EndReason::Evicted),
             (3, EndReason::Evicted),
@@ -230,9 +230,9 @@ fn a_flow_in_the_memory_of_another_is_as_a_new_one() {
         assert!(flow.tcp.is_none());
         used.give_back(flow);
     }
-    let found = run(&mut used, 1000);
-    assert_eq!((expected.len(), found.len()), (1, 1));
+    let actual = run(&mut used, 1000);
+    assert_eq!((expected.len(), actual.len()), (1, 1));
     let shown = |flow: &Flow| format!("{flow:?}").replace(&format!("id: {}", flow.id), "");
-    assert_eq!(shown(&found[0]), shown(&expected[0]));
-    assert!(shown(&found[0]).contains("retransmitted_packets: 1"));
+    assert_eq!(shown(&actual[0]), shown(&expected[0]));
+    assert!(shown(&actual[0]).contains("retransmitted_packets: 1"));
 }

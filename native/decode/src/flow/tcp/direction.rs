@@ -259,11 +259,11 @@ impl TcpDirection {
             .outstanding
             .partition_point(|segment| distance(segment.end, cursor) >= 0);
         while distance(cursor, end) > 0 {
-            let known = self
+            let next_segment = self
                 .outstanding
                 .get_mut(place)
                 .filter(|segment| distance(segment.start, end) > 0);
-            let gap_end = match known {
+            let gap_end = match next_segment {
                 Some(segment) if distance(segment.start, cursor) >= 0 => {
                     segment.retransmitted = true;
                     segment.sent_ns = time_ns;

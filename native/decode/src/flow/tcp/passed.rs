@@ -53,14 +53,14 @@ impl Passed {
                 (0, false) => 0,
                 _ => WITH_ID_NS,
             };
-            let known = |before: &Segment| {
+            let is_copy = |before: &Segment| {
                 before.numbers == numbers
                     && before.marks == marks
                     && before.flags == segment.flags
                     && before.payload_bytes == passing.payload_bytes
                     && passing.time_ns.saturating_sub(before.time_ns).saturating_abs() < within_ns
             };
-            if self.segments.iter().any(known) {
+            if self.segments.iter().any(is_copy) {
                 return true;
             }
         }
