@@ -32,8 +32,8 @@ impl QueueLogDecoder {
             let names = |declared| {
                 let of_kind = QueueLogForm::KNOWN
                     .iter()
-                    .filter(|known| known.declared == declared);
-                of_kind.map(|known| known.name).collect::<Vec<_>>().join(", ")
+                    .filter(|entry| entry.declared == declared);
+                of_kind.map(|entry| entry.name).collect::<Vec<_>>().join(", ")
             };
             PyValueError::new_err(format!(
                 "form must be one of {}, or {} with a declaration",
@@ -67,5 +67,5 @@ impl QueueLogDecoder {
 /// The form of a queue log by its first bytes, of those that need no declaration.
 #[pyfunction]
 pub(crate) fn queue_log_form(head: &[u8]) -> Option<&'static str> {
-    QueueLogForm::of(head).map(|form| form.known().name)
+    QueueLogForm::of(head).map(|form| form.properties().name)
 }

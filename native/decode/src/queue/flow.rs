@@ -52,7 +52,7 @@ impl FlowCache {
             self.slots.resize(SLOTS, None);
         }
         match self.slots.get_mut(slot(&flow)) {
-            Some(Some(known)) if **known == flow => Arc::clone(known),
+            Some(Some(cached)) if **cached == flow => Arc::clone(cached),
             Some(slot) => Arc::clone(slot.insert(Arc::new(flow))),
             None => Arc::new(flow),
         }

@@ -72,7 +72,7 @@ impl QueueLogForm {
 
     /// What is known of the form.
     #[must_use]
-    pub fn known(&self) -> KnownQueueLogForm {
+    pub fn properties(&self) -> KnownQueueLogForm {
         match self {
             Self::Bpftrace => BPFTRACE,
             Self::Qmon => QMON,
@@ -89,7 +89,7 @@ impl QueueLogForm {
             None => vec![Self::Bpftrace, Self::Qmon, Self::Perf],
             Some(declaration) => vec![Self::Table(declaration)],
         };
-        forms.into_iter().find(|form| form.known().name == name)
+        forms.into_iter().find(|form| form.properties().name == name)
     }
 
     /// The form of a content by its first bytes, of those that need no declaration.
@@ -116,7 +116,7 @@ pub(crate) fn unrecognised(form: &QueueLogForm) -> Fault {
         FaultKind::UnrecognisedFormat,
         format!(
             "queue log: needed {} among the first {RECOGNITION_LINES} lines or records, found none",
-            form.known().recognised_by
+            form.properties().recognised_by
         ),
         Some(0),
     )
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn every_listed_form_is_one_by_its_name() {
-        for known in QueueLogForm::KNOWN {
-            let declaration = known.declared.then(String::new);
-            let form = QueueLogForm::of_name(known.name, declaration).unwrap();
-            assert_eq!(form.known(), *known);
+        for entry in QueueLogForm::KNOWN {
+            let declaration = entry.declared.then(String::new);
+            let form = QueueLogForm::of_name(entry.name, declaration).unwrap();
+            assert_eq!(form.properties(), *entry);
             assert_eq!(
-                QueueLogForm::of_name(known.name, (!known.declared).then(String::new)),
+                QueueLogForm::of_name(entry.name, (!entry.declared).then(String::new)),
                 None
             );
         }

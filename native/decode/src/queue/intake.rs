@@ -178,11 +178,11 @@ impl Intake {
         self.pairing.close();
         let open = self.pairing.left_open();
         self.log.open = open;
-        if let (Some((dequeues, enqueues, offset)), Some(found)) = (self.log.stated_open, open) {
-            if (dequeues, enqueues) != found && self.log.lost_events == 0 {
+        if let (Some((dequeues, enqueues, offset)), Some(log_counts)) = (self.log.stated_open, open) {
+            if (dequeues, enqueues) != log_counts && self.log.lost_events == 0 {
                 let message = format!(
                     "queue log: the probe says it held {dequeues} dequeues and {enqueues} enqueues open, but the log has {} and {}: records are missing that no loss report counts",
-                    found.0, found.1
+                    log_counts.0, log_counts.1
                 );
                 self.summary
                     .fail(Fault::new(FaultKind::CorruptRecord, message, Some(offset)));

@@ -354,7 +354,7 @@ mod tests {
         intervals.set_length(0, 420 * MS, length(0));
         intervals.close();
         let rows = intervals.take(100, true);
-        let found: Vec<_> = rows
+        let occupancies: Vec<_> = rows
             .iter()
             .map(|row| {
                 (
@@ -367,7 +367,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            found,
+            occupancies,
             [
                 (100, 50, Some(1.5), Some(1.0), 2),
                 (200, 100, Some(1.0), Some(1.0), 1),
@@ -443,12 +443,12 @@ mod tests {
         intervals.set_length(0, 86_400_050 * MS, length(1));
         intervals.set_length(0, 86_400_060 * MS, length(0));
         intervals.close();
-        let found: Vec<_> = intervals
+        let rows: Vec<_> = intervals
             .take(100, true)
             .iter()
             .map(|row| (row.start_ns / MS, row.observed_ns / MS))
             .collect();
-        assert_eq!(found, [(0, 40), (86_400_000, 10)]);
+        assert_eq!(rows, [(0, 40), (86_400_000, 10)]);
     }
 
     #[test]

@@ -167,8 +167,8 @@ impl QueuePacketBatch {
     }
 
     fn flow(&mut self, flow: &Arc<QueueFlow>) -> FlowColumns {
-        if let Some(known) = self.flows.get(flow) {
-            return *known;
+        if let Some(columns) = self.flows.get(flow) {
+            return *columns;
         }
         let of = |column: &mut TextColumn, address: IpAddr| column.number(&address.to_string());
         let columns = FlowColumns {
@@ -317,8 +317,8 @@ mod tests {
             texts(&first, "source_address"),
             some(&["10.0.0.1", "2001:db8::1", "10.0.0.1"])
         );
-        let known = first.column_by_name("source_address").unwrap();
-        assert_eq!(known.as_dictionary::<Int32Type>().values().len(), 2);
+        let source_addresses = first.column_by_name("source_address").unwrap();
+        assert_eq!(source_addresses.as_dictionary::<Int32Type>().values().len(), 2);
         assert_eq!(texts(&first, "flow_label"), [None, None, None]);
         assert_eq!(texts(&first, "fate"), vec![Some("queued_at_end".to_owned()); 3]);
         assert_eq!(texts(&second, "source_address"), some(&["10.0.0.2"]));

@@ -181,17 +181,17 @@ mod tests {
     use super::*;
 
     fn pop(window: &mut SortWindow<i64>) -> Option<i64> {
-        let mut found = None;
-        let there = window.next(|item| found = Some(*item));
-        assert_eq!(there, found.is_some());
-        found
+        let mut popped = None;
+        let there = window.next(|item| popped = Some(*item));
+        assert_eq!(there, popped.is_some());
+        popped
     }
 
     fn pop_due(window: &mut SortWindow<i64>) -> Option<i64> {
-        let mut found = None;
-        let there = window.next_due(|item| found = Some(*item));
-        assert_eq!(there, found.is_some());
-        found
+        let mut popped = None;
+        let there = window.next_due(|item| popped = Some(*item));
+        assert_eq!(there, popped.is_some());
+        popped
     }
 
     fn drain(window: &mut SortWindow<i64>) -> Vec<i64> {
@@ -242,16 +242,16 @@ mod tests {
                     number - (state >> 33) as i64 % spread
                 })
                 .collect();
-            let mut found = Vec::new();
+            let mut popped = Vec::new();
             for (number, time) in times.iter().enumerate() {
                 window.push(*time, 0, *time).unwrap();
                 if spread < 1000 && number % 3 > 0 && number > 1000 {
-                    found.extend(pop(&mut window));
+                    popped.extend(pop(&mut window));
                 }
             }
-            found.extend(drain(&mut window));
+            popped.extend(drain(&mut window));
             times.sort_unstable();
-            assert_eq!(found, times);
+            assert_eq!(popped, times);
             assert_eq!((window.held, window.runs.len()), (0, 0));
         }
     }

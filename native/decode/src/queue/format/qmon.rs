@@ -310,11 +310,11 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 fn words<const N: usize>(rest: &mut &[u8]) -> Option<[u32; N]> {
-    let mut found = [0; N];
-    for word in &mut found {
+    let mut numbers = [0; N];
+    for word in &mut numbers {
         *word = u32::from_le_bytes(take(rest)?);
     }
-    Some(found)
+    Some(numbers)
 }
 
 /// `lengths A:B`: dequeues, then enqueues.

@@ -45,10 +45,13 @@ impl TableReader {
     pub(crate) fn new(declaration: TableDeclaration) -> Result<Self, Fault> {
         let mut columns: Vec<String> = Vec::new();
         let mut place = |name: &str| {
-            columns.iter().position(|known| known == name).unwrap_or_else(|| {
-                columns.push(name.to_owned());
-                columns.len() - 1
-            })
+            columns
+                .iter()
+                .position(|column| column == name)
+                .unwrap_or_else(|| {
+                    columns.push(name.to_owned());
+                    columns.len() - 1
+                })
         };
         let event_column = place(&declaration.event.column);
         let packet_columns = declaration.packet.iter().map(|name| place(name)).collect();
@@ -106,7 +109,7 @@ impl TableReader {
         match self.form {
             TableForm::JsonLines => {
                 for value in &mut self.values {
-                    value.given = false;
+                    value.is_present = false;
                 }
                 let text = std::str::from_utf8(line).ok()?;
                 let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -192,7 +195,7 @@ impl TableReader {
             .get(self.event_column)
             .and_then(Value::get)
             .ok_or(Malformed)?;
-        let is = |names: &[String]| names.iter().any(|known| known == name);
+        let is = |names: &[String]| names.iter().any(|declared| declared == name);
         let kind = if is(&self.event.enqueue) {
             EventKind::Enqueue
         } else if is(&self.event.dequeue) {
@@ -345,15 +348,15 @@ mod tests {
     fn json_values_are_read_in_their_declared_unit() {
         let mut reader = reader(JSON);
         let line = br#"{"t": 1795210205.152902863, "what": "in", "id": "0xff", "len": 98, "src": "10.0.0.1", "dst": "2001:db8::1", "proto": "udp", "sp": 5, "dp": 6, "more": {"a": [1]}, "ce": true}"#;
-        let found = event(reader.parse_line(line));
-        let network = found.network.unwrap();
+        let enqueue = event(reader.parse_line(line));
+        let network = enqueue.network.unwrap();
         assert_eq!(
             (
-                found.kind,
-                found.time_ns,
-                found.packet,
-                found.packet_bytes,
-                found.ecn_ce
+                enqueue.kind,
+                enqueue.time_ns,
+                enqueue.packet,
+                enqueue.packet_bytes,
+                enqueue.ecn_ce
             ),
             (
                 EventKind::Enqueue,

@@ -110,7 +110,7 @@ pub(crate) enum Unit {
 /// The unit of a field by its declared name.
 pub(crate) fn unit(field: &str, name: Option<&str>) -> Result<Unit, Fault> {
     let time = matches!(field, "time" | "sojourn");
-    let known = match name {
+    let declared_unit = match name {
         Some("s") if time => Some(Unit::Places(9)),
         Some("ms") if time => Some(Unit::Places(6)),
         Some("us") if time => Some(Unit::Places(3)),
@@ -121,7 +121,7 @@ pub(crate) fn unit(field: &str, name: Option<&str>) -> Result<Unit, Fault> {
         None if !time => Some(Unit::Factor(1)),
         _ => None,
     };
-    known.ok_or_else(|| {
+    declared_unit.ok_or_else(|| {
         let message = format!(
             "queue log declaration: {field} has no unit {}; times need s, ms, us or ns, lengths may have bytes, kB or KiB",
             name.unwrap_or("(none)")

@@ -12,18 +12,18 @@ const MOST_KEYS: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Value {
     pub(crate) text: String,
-    pub(crate) given: bool,
+    pub(crate) is_present: bool,
 }
 
 impl Value {
     pub(crate) fn get(&self) -> Option<&str> {
-        self.given.then_some(self.text.as_str())
+        self.is_present.then_some(self.text.as_str())
     }
 
     pub(crate) fn set(&mut self, text: Option<&str>) {
         self.text.clear();
         self.text.push_str(text.unwrap_or_default());
-        self.given = text.is_some();
+        self.is_present = text.is_some();
     }
 }
 
@@ -93,14 +93,14 @@ impl Visitor<'_> for Wanted<'_> {
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        if let Some((known, place)) = self.keys.get(self.number) {
-            if known == key {
+        if let Some((key_before, place)) = self.keys.get(self.number) {
+            if key_before == key {
                 return Ok(*place);
             }
         }
         let place = self.columns.iter().position(|column| column == key);
         match self.keys.get_mut(self.number) {
-            Some(known) => *known = (key.to_owned(), place),
+            Some(entry) => *entry = (key.to_owned(), place),
             None if self.number < MOST_KEYS => self.keys.push((key.to_owned(), place)),
             None => {}
         }

@@ -97,9 +97,9 @@ impl QueuePairing {
                 self.lengthen(queue, event);
             }
             EventKind::Dequeue => {
-                let known = self.matching(key, event);
+                let open_index = self.matching(key, event);
                 if !self.drops_logged {
-                    let index = known.unwrap_or(self.rows.next_index());
+                    let index = open_index.unwrap_or(self.rows.next_index());
                     self.unlogged.overtake(
                         (queue, index),
                         event.network.as_ref(),
@@ -108,17 +108,17 @@ impl QueuePairing {
                         &mut self.rows,
                     );
                 }
-                let index = known.unwrap_or_else(|| {
+                let index = open_index.unwrap_or_else(|| {
                     self.unseen_enqueues += 1;
                     self.rows.begin(queue, event)
                 });
-                let mut found = (None, None);
+                let mut departure = (None, None);
                 if let Some(packet) = self.rows.get(index) {
                     packet.dequeued(event);
-                    found = (packet.packet_bytes, packet.sojourn_ns);
+                    departure = (packet.packet_bytes, packet.sojourn_ns);
                 }
                 self.rows.ended(index);
-                self.intervals.departed(queue, now_ns, found.0, found.1);
+                self.intervals.departed(queue, now_ns, departure.0, departure.1);
                 self.shorten(queue, event);
             }
             EventKind::Drop => self.drop_event(key, event),
@@ -146,12 +146,12 @@ impl QueuePairing {
 
     fn drop_event(&mut self, key: BufferKey, event: &mut QueueEvent) {
         let (queue, now_ns) = (key.1, event.time_ns);
-        let known = self.matching(key, event);
-        if known.is_none() && event.measured_ns.is_none() {
+        let open_index = self.matching(key, event);
+        if open_index.is_none() && event.measured_ns.is_none() {
             self.refuse(queue, event);
             return;
         }
-        let index = known.unwrap_or_else(|| self.rows.begin(queue, event));
+        let index = open_index.unwrap_or_else(|| self.rows.begin(queue, event));
         let by_control_law = kind_of_drop(event) == Some("aqm");
         let mut packet_bytes = None;
         if let Some(packet) = self.rows.get(index) {

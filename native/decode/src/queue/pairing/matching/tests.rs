@@ -68,25 +68,25 @@ fn unlogged(events: impl IntoIterator<Item = QueueEvent>) -> Vec<(Fate, Option<i
 
 #[test]
 fn rows_come_in_the_order_of_first_events() {
-    let found = pair([
+    let fates = pair([
         event(Enqueue, 100, 1, None),
         event(Enqueue, 110, 2, None),
         event(Dequeue, 150, 2, Some(41)),
         event(Dequeue, 190, 1, None),
     ]);
-    assert_eq!(found, [(Fate::Dequeued, Some(90)), (Fate::Dequeued, Some(41))]);
+    assert_eq!(fates, [(Fate::Dequeued, Some(90)), (Fate::Dequeued, Some(41))]);
 }
 
 #[test]
 fn drops_are_told_apart_by_whether_the_packet_was_queued() {
-    let found = pair([
+    let fates = pair([
         event(Drop, 100, 1, None),
         event(Enqueue, 110, 2, None),
         event(Drop, 150, 2, Some(41)),
         event(Drop, 160, 3, Some(60)),
     ]);
     assert_eq!(
-        found,
+        fates,
         [
             (Fate::DroppedAtEnqueue, None),
             (Fate::DroppedInQueue, None),
@@ -102,23 +102,23 @@ fn a_dequeue_without_enqueue_has_no_sojourn_time() {
 
 #[test]
 fn a_second_enqueue_censors_the_first() {
-    let found = pair([
+    let fates = pair([
         event(Enqueue, 100, 1, None),
         event(Enqueue, 500, 1, None),
         event(Dequeue, 600, 1, None),
     ]);
-    assert_eq!(found, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, Some(100))]);
+    assert_eq!(fates, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, Some(100))]);
 }
 
 #[test]
 fn a_dequeue_of_another_packet_in_the_same_buffer_is_not_paired() {
-    let found = pair([
+    let fates = pair([
         event(Enqueue, 100, 1, None),
         event(Dequeue, 90_000_100, 1, Some(5_000_000)),
     ]);
-    assert_eq!(found, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
-    let found = pair([of_flow(Enqueue, 100, 1, 5, 1), of_flow(Dequeue, 200, 1, 6, 0)]);
-    assert_eq!(found, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
+    assert_eq!(fates, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
+    let fates = pair([of_flow(Enqueue, 100, 1, 5, 1), of_flow(Dequeue, 200, 1, 6, 0)]);
+    assert_eq!(fates, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
 }
 
 #[test]
@@ -131,28 +131,28 @@ fn a_free_is_of_a_queue_if_the_packet_is_in_one_or_the_cause_says_so() {
         cause: Some(Box::new(cause(kind))),
         ..event(Free, time, skb, None)
     };
-    let found = pair([
+    let fates = pair([
         event(Enqueue, 100, 1, None),
         free(150, 1, None),
         free(160, 1, None),
         free(170, 2, Some("overlimit")),
     ]);
     assert_eq!(
-        found,
+        fates,
         [(Fate::DroppedInQueue, None), (Fate::DroppedAtEnqueue, None)]
     );
 }
 
 #[test]
 fn a_packet_overtaken_in_its_flow_was_dropped() {
-    let found = unlogged([
+    let fates = unlogged([
         of_flow(Enqueue, 100, 1, 5, 1),
         of_flow(Enqueue, 110, 2, 6, 2),
         of_flow(Enqueue, 120, 3, 5, 3),
         of_flow(Dequeue, 200, 3, 5, 1),
     ]);
     assert_eq!(
-        found,
+        fates,
         [
             (Fate::DroppedInQueue, Some(200)),
             (Fate::QueuedAtEnd, None),
@@ -163,18 +163,18 @@ fn a_packet_overtaken_in_its_flow_was_dropped() {
 
 #[test]
 fn a_packet_that_leaves_late_out_of_a_discipline_that_reorders_was_not_dropped() {
-    let found = unlogged([
+    let fates = unlogged([
         of_flow(Enqueue, 100, 1, 5, 1),
         of_flow(Enqueue, 120, 3, 5, 2),
         of_flow(Dequeue, 200, 3, 5, 1),
         of_flow(Dequeue, HOLD_NS, 1, 5, 0),
     ]);
-    assert_eq!(found, [(Fate::Dequeued, None), (Fate::Dequeued, None)]);
+    assert_eq!(fates, [(Fate::Dequeued, None), (Fate::Dequeued, None)]);
 }
 
 #[test]
 fn a_buffer_that_comes_again_or_an_empty_queue_shows_a_drop() {
-    let found = unlogged([
+    let fates = unlogged([
         of_flow(Enqueue, 100, 1, 5, 1),
         of_flow(Enqueue, 110, 1, 6, 2),
         of_flow(Enqueue, 120, 2, 7, 3),
@@ -184,7 +184,7 @@ fn a_buffer_that_comes_again_or_an_empty_queue_shows_a_drop() {
         of_flow(Refuse, 500, 4, 9, 1),
     ]);
     assert_eq!(
-        found,
+        fates,
         [
             (Fate::DroppedInQueue, Some(110)),
             (Fate::DroppedInQueue, Some(200)),
@@ -209,11 +209,11 @@ fn where_events_were_lost_meanwhile_no_drop_is_made_up() {
         pairing.event(0, &mut event);
     }
     pairing.close();
-    let found: Vec<_> = handed_out(&mut pairing, 9)
+    let fates: Vec<_> = handed_out(&mut pairing, 9)
         .iter()
         .map(|packet| (packet.fate, packet.drop.clone()))
         .collect();
-    assert_eq!(found, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
+    assert_eq!(fates, [(Fate::QueuedAtEnd, None), (Fate::Dequeued, None)]);
 }
 
 #[test]
