@@ -24,12 +24,12 @@ impl Sum<'_> {
                 skipped += BLOCK;
             }
             let mut within = seen;
-            let found = self.counts().iter().skip(skipped).position(|count| {
+            let offset = self.counts().iter().skip(skipped).position(|count| {
                 within += count;
                 within >= rank
             });
-            if let (Some(found), Some(slot)) = (found, row.get_mut(*place)) {
-                *slot = self.bin(skipped + found);
+            if let (Some(offset), Some(slot)) = (offset, row.get_mut(*place)) {
+                *slot = self.bin(skipped + offset);
             }
         }
     }

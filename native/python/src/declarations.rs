@@ -40,10 +40,10 @@ pub(crate) struct Decoded {
 pub(crate) fn link_types() -> Vec<LinkType> {
     sojourn_decode::link_types()
         .iter()
-        .map(|known| LinkType {
-            number: known.number,
-            name: known.name,
-            meaning: known.meaning,
+        .map(|entry| LinkType {
+            number: entry.number,
+            name: entry.name,
+            meaning: entry.meaning,
         })
         .collect()
 }
@@ -53,11 +53,11 @@ pub(crate) fn link_types() -> Vec<LinkType> {
 pub(crate) fn queue_log_forms() -> Vec<QueueLogForm> {
     sojourn_decode::QueueLogForm::KNOWN
         .iter()
-        .map(|known| QueueLogForm {
-            name: known.name,
-            meaning: known.meaning,
-            run_file: known.run_file,
-            declared: known.declared,
+        .map(|entry| QueueLogForm {
+            name: entry.name,
+            meaning: entry.meaning,
+            run_file: entry.run_file,
+            declared: entry.declared,
         })
         .collect()
 }

@@ -251,7 +251,7 @@ impl Archive {
     }
 
     fn refuse(&mut self, reason: PacketRefusal) {
-        match self.refused.iter_mut().find(|(known, _)| *known == reason) {
+        match self.refused.iter_mut().find(|(refusal, _)| *refusal == reason) {
             Some((_, count)) => *count += 1,
             None => self.refused.push((reason, 1)),
         }

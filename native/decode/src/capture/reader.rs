@@ -52,7 +52,7 @@ impl CaptureReader {
             .available()
             .get(..available.min(FILE_HEADER_BYTES))
             .unwrap_or_default();
-        let could_be = |magic: &[u8]| head.iter().zip(magic).all(|(found, wanted)| found == wanted);
+        let could_be = |magic: &[u8]| head.iter().zip(magic).all(|(byte, wanted)| byte == wanted);
         if head.is_empty() || (head.len() < 4 && PCAP_MAGICS.iter().any(|magic| could_be(magic))) {
             return Err(Self::header_cut(&source, available));
         }

@@ -31,8 +31,8 @@ impl Dictionary {
     }
 
     fn push_name(&mut self, text: &str) {
-        let known = self.texts.iter().position(|name| **name == *text);
-        let place = known.map(|place| i32::try_from(place).unwrap_or(i32::MAX));
+        let position = self.texts.iter().position(|name| **name == *text);
+        let place = position.map(|place| i32::try_from(place).unwrap_or(i32::MAX));
         let place = place.unwrap_or_else(|| self.add(text));
         self.places.push(place);
     }

@@ -40,90 +40,90 @@ pub struct KnownLinkType {
 
 /// Of the numbers of one link layer, the one that files have today is first.
 const KNOWN: [KnownLinkType; 19] = [
-    known(
+    link_type(
         1,
         "ethernet",
         LinkType::Ethernet,
         "Ethernet, with VLAN tags, PPPoE and MPLS",
     ),
-    known(
+    link_type(
         113,
         "linux_sll",
         LinkType::LinuxSll,
         "Linux cooked capture, version 1 (tcpdump -i any)",
     ),
-    known(
+    link_type(
         276,
         "linux_sll2",
         LinkType::LinuxSll2,
         "Linux cooked capture, version 2",
     ),
-    known(101, "raw", LinkType::RawIp, "IPv4 or IPv6 without a link header"),
-    known(
+    link_type(101, "raw", LinkType::RawIp, "IPv4 or IPv6 without a link header"),
+    link_type(
         12,
         "raw",
         LinkType::RawIp,
         "IPv4 or IPv6 without a link header, as older writers number it (DLT_RAW)",
     ),
-    known(
+    link_type(
         14,
         "raw",
         LinkType::RawIp,
         "IPv4 or IPv6 without a link header, as OpenBSD numbers it (DLT_RAW)",
     ),
-    known(228, "ipv4", LinkType::RawIp, "IPv4 without a link header"),
-    known(229, "ipv6", LinkType::RawIp, "IPv6 without a link header"),
-    known(
+    link_type(228, "ipv4", LinkType::RawIp, "IPv4 without a link header"),
+    link_type(229, "ipv6", LinkType::RawIp, "IPv6 without a link header"),
+    link_type(
         0,
         "null",
         LinkType::BsdLoopback,
         "BSD loopback, address family in the byte order of the host",
     ),
-    known(
+    link_type(
         108,
         "loop",
         LinkType::BsdLoopback,
         "OpenBSD loopback, address family in network byte order",
     ),
-    known(
+    link_type(
         9,
         "ppp",
         LinkType::Ppp,
         "PPP, with or without address and control bytes",
     ),
-    known(50, "ppp_hdlc", LinkType::Ppp, "PPP in HDLC-like framing"),
-    known(
+    link_type(50, "ppp_hdlc", LinkType::Ppp, "PPP in HDLC-like framing"),
+    link_type(
         51,
         "pppoe",
         LinkType::PppOverEthernet,
         "PPPoE session packets without the Ethernet header",
     ),
-    known(104, "c_hdlc", LinkType::CiscoHdlc, "Cisco HDLC"),
-    known(
+    link_type(104, "c_hdlc", LinkType::CiscoHdlc, "Cisco HDLC"),
+    link_type(
         105,
         "ieee802_11",
         LinkType::Ieee80211,
         "IEEE 802.11 data frames that are neither encrypted, fragmented nor aggregated",
     ),
-    known(
+    link_type(
         127,
         "ieee802_11_radiotap",
         LinkType::Radiotap,
         "radiotap, then IEEE 802.11 as under 105",
     ),
-    known(
+    link_type(
         239,
         "nflog",
         LinkType::Nflog,
         "Linux netfilter log, whose payload is IPv4 or IPv6",
     ),
-    known(
+    link_type(
         258,
         "pktap",
         LinkType::Pktap,
         "Apple's header of process and interface, then a frame of any link type above",
     ),
-    known(
+    link_type(
         149,
         "user2",
         LinkType::Pktap,
@@ -179,7 +179,7 @@ const WITHOUT_DECODER: [(u32, &str); 44] = [
     (253, "netlink"),
 ];
 
-const fn known(number: u32, name: &'static str, link: LinkType, meaning: &'static str) -> KnownLinkType {
+const fn link_type(number: u32, name: &'static str, link: LinkType, meaning: &'static str) -> KnownLinkType {
     KnownLinkType {
         number,
         name,
@@ -196,8 +196,8 @@ impl LinkType {
     pub(crate) fn from_number(number: u32) -> Self {
         KNOWN
             .iter()
-            .find(|known| known.number == number)
-            .map_or(Self::Other(number), |known| known.link)
+            .find(|entry| entry.number == number)
+            .map_or(Self::Other(number), |entry| entry.link)
     }
 
     /// The number that the type has in files today.
@@ -207,15 +207,15 @@ impl LinkType {
             // Every other type is in the list, which a test holds.
             link => KNOWN
                 .iter()
-                .find(|known| known.link == link)
-                .map_or(u32::MAX, |known| known.number),
+                .find(|entry| entry.link == link)
+                .map_or(u32::MAX, |entry| entry.number),
         }
     }
 
     /// The name of a number in the registry, where it is listed here.
     pub(crate) fn name_of(number: u32) -> Option<&'static str> {
-        let known = KNOWN.iter().map(|known| (known.number, known.name));
-        known
+        let with_decoder = KNOWN.iter().map(|entry| (entry.number, entry.name));
+        with_decoder
             .chain(WITHOUT_DECODER)
             .find(|(listed, _)| *listed == number)
             .map(|(_, name)| name)
@@ -228,7 +228,7 @@ impl LinkType {
 
     /// The names of all types that have a decoder, as messages list them.
     pub(crate) fn names() -> String {
-        let mut names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
+        let mut names: Vec<_> = KNOWN.iter().map(|entry| entry.name).collect();
         names.dedup();
         names.join(", ")
     }
@@ -272,7 +272,7 @@ mod tests {
                 .iter()
                 .all(|(number, _)| LinkType::from_number(*number) == Other(*number))
         );
-        let mut numbers: Vec<_> = KNOWN.iter().map(|known| known.number).collect();
+        let mut numbers: Vec<_> = KNOWN.iter().map(|entry| entry.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), KNOWN.len());

@@ -41,34 +41,34 @@ impl TcpOptions {
                 };
             }
         }
-        let mut found = Self::default();
+        let mut fields = Self::default();
         let mut rest = options;
         loop {
             match rest {
-                [] | [END, ..] => return found,
+                [] | [END, ..] => return fields,
                 [NO_OPERATION, after @ ..] => rest = after,
                 [kind, length, after @ ..] => {
                     let Some(value_bytes) = usize::from(*length).checked_sub(2) else {
-                        return found;
+                        return fields;
                     };
                     let Some(value) = after.get(..value_bytes) else {
-                        return found;
+                        return fields;
                     };
                     match *kind {
-                        TIMESTAMPS if value_bytes == 8 => found.timestamps = timestamps(value),
+                        TIMESTAMPS if value_bytes == 8 => fields.timestamps = timestamps(value),
                         SACK if value_bytes >= 8 => {
-                            found.selective_acknowledgement = true;
-                            found.duplicate_selective_acknowledgement = is_duplicate(acknowledgement, value);
-                            found.highest_selective_end = highest_end(acknowledgement, value);
+                            fields.selective_acknowledgement = true;
+                            fields.duplicate_selective_acknowledgement = is_duplicate(acknowledgement, value);
+                            fields.highest_selective_end = highest_end(acknowledgement, value);
                         }
                         KIND_ECT0_FIRST | KIND_ECT1_FIRST | KIND_EXPERIMENT => {
-                            found.accurate_ecn = found.accurate_ecn.or(AccurateEcn::read(*kind, value));
+                            fields.accurate_ecn = fields.accurate_ecn.or(AccurateEcn::read(*kind, value));
                         }
                         _ => {}
                     }
                     rest = after.get(value_bytes..).unwrap_or_default();
                 }
-                [_] => return found,
+                [_] => return fields,
             }
         }
     }

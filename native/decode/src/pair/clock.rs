@@ -69,7 +69,7 @@ impl LowerEdge {
             .ok()
             .and_then(|part| self.least.get_mut(part))
         {
-            if part.is_none_or(|known| difference_ns < known.1) {
+            if part.is_none_or(|least| difference_ns < least.1) {
                 *part = Some((time_ns, difference_ns));
             }
         }

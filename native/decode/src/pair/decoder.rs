@@ -176,7 +176,7 @@ impl PairDecoder {
     fn survey(&mut self, mut pass: Pass) -> Result<Stage, Fault> {
         let mut surveys: Vec<FlowSurvey> = Vec::new();
         let sums = &self.sums;
-        let mut found = |packet: PairedPacket| {
+        let mut sink = |packet: PairedPacket| {
             let place = packet.flow as usize;
             if place >= surveys.len() {
                 surveys.resize(place + 1, FlowSurvey::default());
@@ -185,7 +185,7 @@ impl PairDecoder {
                 survey.add(&packet, sums.delay_ns(&packet));
             }
         };
-        while pass.read(&mut self.flows, &mut found) {}
+        while pass.read(&mut self.flows, &mut sink) {}
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         let towards = directions(self.flows.flows(), &surveys);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
@@ -211,8 +211,8 @@ impl PairDecoder {
             };
             *way = Some(way.map_or(span, |other| other.and(span)));
             if *towards {
-                let known = floor.get_or_insert(seen);
-                known.lower_floor(seen.floor_ns, seen.floor_wire_bytes);
+                let lowest = floor.get_or_insert(seen);
+                lowest.lower_floor(seen.floor_ns, seen.floor_wire_bytes);
             }
         }
         self.sums.delay_floor_ns = floor.map(|seen| seen.floor_ns);

@@ -70,10 +70,10 @@ mod tests {
             },
             protocol: 17,
         };
-        let found: Vec<_> = [5, 3, 5, 4]
+        let flow_numbers: Vec<_> = [5, 3, 5, 4]
             .map(|port| numbers.number(flow(port)).unwrap())
             .into();
-        assert_eq!(found, [0, 1, 0, 2]);
+        assert_eq!(flow_numbers, [0, 1, 0, 2]);
         assert_eq!(numbers.flows().len(), 3);
     }
 }

@@ -76,20 +76,20 @@ impl Matcher {
         }
     }
 
-    /// Take a sighting. A packet whose fate becomes known goes to `found`: the one that it completes, and those
+    /// Take a sighting. A packet whose fate becomes known goes to `sink`: the one that it completes, and those
     /// whose waiting is over.
     pub(crate) fn sighted(
         &mut self,
         key: PacketKey,
         sighting: Sighting,
-        found: &mut impl FnMut(PairedPacket),
+        sink: &mut impl FnMut(PairedPacket),
     ) {
         self.sightings += 1;
         let first = self.queues.get(&key).map(|queue| queue.first);
         match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
             Some((place, waiting)) if waiting.sighting.point != sighting.point => {
                 self.remove_first(place);
-                found(PairedPacket::matched(key, waiting.sighting, sighting));
+                sink(PairedPacket::matched(key, waiting.sighting, sighting));
             }
             _ => self.wait(key, sighting),
         }
@@ -97,14 +97,14 @@ impl Matcher {
             if !(self.waiting > self.bounds.waiting || self.sightings - oldest.since > self.bounds.patience) {
                 break;
             }
-            self.give_up_oldest(found);
+            self.give_up_oldest(sink);
         }
     }
 
     /// Give up all that wait: there is nothing more to come.
-    pub(crate) fn finish(&mut self, found: &mut impl FnMut(PairedPacket)) {
+    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(PairedPacket)) {
         while self.oldest != NONE {
-            self.give_up_oldest(found);
+            self.give_up_oldest(sink);
         }
     }
 
@@ -154,11 +154,11 @@ impl Matcher {
     }
 
     /// The oldest of all is the first of its key.
-    fn give_up_oldest(&mut self, found: &mut impl FnMut(PairedPacket)) {
+    fn give_up_oldest(&mut self, sink: &mut impl FnMut(PairedPacket)) {
         let place = self.oldest;
         if let Some(waiting) = self.places.get(place as usize).copied() {
             self.remove_first(place);
-            found(PairedPacket::unmatched(waiting.key, waiting.sighting));
+            sink(PairedPacket::unmatched(waiting.key, waiting.sighting));
         } else {
             self.oldest = NONE;
         }
@@ -215,15 +215,15 @@ mod tests {
 
     fn run(bounds: Bounds, sightings: &[(u32, Sighting)]) -> Vec<PairedPacket> {
         let mut matcher = Matcher::new(bounds);
-        let mut found = Vec::new();
+        let mut packets = Vec::new();
         for (number, sighting) in sightings {
-            matcher.sighted(key(*number), *sighting, &mut |packet| found.push(packet));
+            matcher.sighted(key(*number), *sighting, &mut |packet| packets.push(packet));
         }
-        matcher.finish(&mut |packet| found.push(packet));
+        matcher.finish(&mut |packet| packets.push(packet));
         assert!(matcher.queues.is_empty());
         assert_eq!((matcher.waiting, matcher.oldest, matcher.newest), (0, NONE, NONE));
         assert_eq!(matcher.free.len(), matcher.places.len());
-        found
+        packets
     }
 
     #[test]
@@ -255,13 +255,13 @@ mod tests {
             let mut sightings = waits.clone();
             sightings.push((0, sighting(Point::After, 0, 1)));
             sightings.push((4, sighting(Point::After, 1, 1)));
-            let found = run(bounds, &sightings);
-            let matched = found
+            let packets = run(bounds, &sightings);
+            let matched = packets
                 .iter()
                 .filter(|packet| packet.before_ns.and(packet.after_ns).is_some());
             // The first had been given up when its counterpart came: neither is matched.
             assert_eq!(matched.map(|packet| packet.ip_id).collect::<Vec<_>>(), [4]);
-            assert_eq!(found.len(), 6);
+            assert_eq!(packets.len(), 6);
         }
     }
 
@@ -305,12 +305,12 @@ mod tests {
                     (*number, sighting(*point, *count - 1, i64::try_from(*at).unwrap()))
                 })
                 .collect();
-            let found = run(Bounds::default(), &sightings);
+            let packets = run(Bounds::default(), &sightings);
             let seen =
-                |select: fn(&PairedPacket) -> Option<i64>| found.iter().filter_map(select).count() as i64;
+                |select: fn(&PairedPacket) -> Option<i64>| packets.iter().filter_map(select).count() as i64;
             assert_eq!(seen(|packet| packet.before_ns), counts.0);
             assert_eq!(seen(|packet| packet.after_ns), counts.1);
-            let mut indices: Vec<_> = found
+            let mut indices: Vec<_> = packets
                 .iter()
                 .filter(|packet| packet.before_ns.is_some())
                 .map(|packet| packet.index)
@@ -319,7 +319,7 @@ mod tests {
             assert_eq!(indices, (0..counts.0).collect::<Vec<_>>());
             if identifications > 200 {
                 // Every identification is used once: a packet is delivered exactly when it was seen behind.
-                let delivered = found
+                let delivered = packets
                     .iter()
                     .filter(|packet| packet.before_ns.and(packet.after_ns).is_some());
                 let behind: std::collections::HashSet<_> = timeline
@@ -328,7 +328,7 @@ mod tests {
                     .map(|event| event.1)
                     .collect();
                 assert_eq!(delivered.count(), behind.len());
-                for packet in found
+                for packet in packets
                     .iter()
                     .filter(|packet| packet.before_ns.and(packet.after_ns).is_some())
                 {

@@ -48,7 +48,7 @@ impl Side {
     }
 
     /// Read one record; a packet of it goes to the matcher, and so do the fragments that waited for it.
-    fn read(&mut self, flows: &mut FlowNumbers, matcher: &mut Matcher, found: &mut impl FnMut(PairedPacket)) {
+    fn read(&mut self, flows: &mut FlowNumbers, matcher: &mut Matcher, sink: &mut impl FnMut(PairedPacket)) {
         let (Some(reader), Some((summary, summaries_before))) = (
             &mut self.recording.file,
             self.recording.summaries.split_last_mut(),
@@ -80,7 +80,7 @@ impl Side {
                 transport_word: transport_word(packet),
             };
             self.packets += 1;
-            matcher.sighted(PacketKey::of(packet, flow), sighting, found);
+            matcher.sighted(PacketKey::of(packet, flow), sighting, sink);
         };
         match self.layers.decode(&captured) {
             Ok(packet) => sighted(&packet, captured.time_ns, captured.wire_bytes, summary),
@@ -121,15 +121,15 @@ impl Pass {
     }
 
     /// Read one record; whether there was one.
-    pub(crate) fn read(&mut self, flows: &mut FlowNumbers, found: &mut impl FnMut(PairedPacket)) -> bool {
+    pub(crate) fn read(&mut self, flows: &mut FlowNumbers, sink: &mut impl FnMut(PairedPacket)) -> bool {
         let (before, after) = (&mut self.before, &mut self.after);
         if before.ended() && after.ended() {
-            self.matcher.finish(found);
+            self.matcher.finish(sink);
             return false;
         }
         let first = !before.ended() && (after.ended() || before.elapsed_ns() <= after.elapsed_ns());
         let side = if first { before } else { after };
-        side.read(flows, &mut self.matcher, found);
+        side.read(flows, &mut self.matcher, sink);
         true
     }
 }

@@ -81,7 +81,7 @@ impl AddressResolver {
         let (mut message, mut host, mut prefix) = (String::new(), String::new(), String::new());
         let mut malformed = 0;
         for text in addresses {
-            let Some(found) = address::parse(text) else {
+            let Some(ip_address) = address::parse(text) else {
                 if names && !text.is_empty() {
                     hosts.append_value(self.named(text));
                 } else {
@@ -96,16 +96,17 @@ impl AddressResolver {
             };
             host.clear();
             prefix.clear();
-            if self.pseudonyms.is_forgotten(found) {
+            if self.pseudonyms.is_forgotten(ip_address) {
                 host.push_str(FORGOTTEN);
                 prefix.push_str(FORGOTTEN);
             } else {
-                self.pseudonyms.keys(found, &mut message, &mut host, &mut prefix);
+                self.pseudonyms
+                    .keys(ip_address, &mut message, &mut host, &mut prefix);
             }
             hosts.append_value(&host);
             prefixes.append_value(&prefix);
-            versions.append_value(if found.is_ipv4() { 4 } else { 6 });
-            let entries = || self.tables.iter().filter_map(|table| table.get(found));
+            versions.append_value(if ip_address.is_ipv4() { 4 } else { 6 });
+            let entries = || self.tables.iter().filter_map(|table| table.get(ip_address));
             asns.append_option(entries().find_map(|entry| entry.asn));
             countries.append_option(entries().find_map(|entry| entry.country.as_deref()));
         }

@@ -232,7 +232,7 @@ mod tests {
             "0.0.0.0/1",
             "255.255.255.255",
         ]);
-        let found: Vec<_> = [
+        let asns: Vec<_> = [
             "10.0.0.0",
             "10.1.0.1",
             "10.1.2.2",
@@ -249,7 +249,7 @@ mod tests {
         .map(|address| asn(&table, address))
         .collect();
         assert_eq!(
-            found,
+            asns,
             [
                 Some(0),
                 Some(1),

@@ -36,15 +36,19 @@ fn archive(entries: &[Vec<u8>]) -> Vec<u8> {
 
 /// Packets of each capture, files that are none, and the fault.
 fn read(content: &[u8]) -> (Vec<usize>, u64, Option<Fault>) {
-    let (found, refused, fault) = read_all(content);
-    (found, refused.into_iter().map(|(_, count)| count).sum(), fault)
+    let (packet_counts, refused, fault) = read_all(content);
+    (
+        packet_counts,
+        refused.into_iter().map(|(_, count)| count).sum(),
+        fault,
+    )
 }
 
 fn read_all(content: &[u8]) -> (Vec<usize>, Vec<(PacketRefusal, u64)>, Option<Fault>) {
     let mut source = reader_over(content);
     let form = Archive::form_of(&mut source).unwrap();
     let mut archive = Archive::new(source, form);
-    let mut found = Vec::new();
+    let mut packet_counts = Vec::new();
     while let Some(mut reader) = archive.next_capture() {
         let mut packets = 0;
         loop {
@@ -58,9 +62,9 @@ fn read_all(content: &[u8]) -> (Vec<usize>, Vec<(PacketRefusal, u64)>, Option<Fa
                 }
             }
         }
-        found.push(packets);
+        packet_counts.push(packets);
     }
-    (found, archive.refused, archive.fault)
+    (packet_counts, archive.refused, archive.fault)
 }
 
 #[test]
@@ -395,12 +399,12 @@ fn a_file_that_expands_far_is_left_at_the_bound_and_named_and_the_next_one_is_re
         entry("one.pcap", b'0', &capture(3)),
     ];
     for content in [zip(&twice), archive(&once)] {
-        let (found, refused, fault) = read(&content);
+        let (packet_counts, refused, fault) = read(&content);
         let fault = fault.unwrap();
-        assert_eq!((found.len(), found[1], refused), (2, 3, 0));
+        assert_eq!((packet_counts.len(), packet_counts[1], refused), (2, 3, 0));
         let record = (60_000 + 54 + 16) as u64;
         let most = ALWAYS_READ_BYTES.max(MOST_EXPANSION * content.len() as u64);
-        assert!((found[0] as u64) * record <= most && found[0] > 0);
+        assert!((packet_counts[0] as u64) * record <= most && packet_counts[0] > 0);
         assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
         assert!(
             fault.message.starts_with("member 1 of the archive: "),
@@ -420,11 +424,14 @@ fn files_that_expand_far_together_are_left_at_the_bound() {
     let far = zstd::encode_all(&capture_of_zeros(900_000)[..], 19).unwrap();
     let packed = zipped("x.pcap.zst", &far, Zip::Stored);
     assert!(packed.len() < 500, "{}", packed.len());
-    let (found, _, fault) = read(&zip(&vec![packed; 9]));
+    let (packet_counts, _, fault) = read(&zip(&vec![packed; 9]));
     let fault = fault.unwrap();
     assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
     assert_eq!(
-        (found[0], found.iter().filter(|packets| **packets == 15).count()),
+        (
+            packet_counts[0],
+            packet_counts.iter().filter(|packets| **packets == 15).count()
+        ),
         (15, 1)
     );
     assert!(

@@ -129,8 +129,8 @@ fn nothing_before_damage_is_lost_and_the_offset_is_that_of_the_plain_content() {
         }
         for (content, is_cut) in [(cut, true), (damaged, false)] {
             let mut reader = reader_over(&content);
-            let found = read_all(&mut reader);
-            let good = commonest_prefix(&found, &plain);
+            let decompressed = read_all(&mut reader);
+            let good = commonest_prefix(&decompressed, &plain);
             assert!(
                 good as f64 > least_ratio * plain.len() as f64,
                 "{} of {}",
@@ -138,13 +138,13 @@ fn nothing_before_damage_is_lost_and_the_offset_is_that_of_the_plain_content() {
                 plain.len()
             );
             if is_cut {
-                assert_eq!(good, found.len());
+                assert_eq!(good, decompressed.len());
             }
             let fault = reader.fault().unwrap();
             // A block of Zstandard that holds bytes as they are hides damage until the checksum.
             if is_cut || fault.kind != FaultKind::Checksum {
                 assert_eq!(fault.kind, FaultKind::Compression, "{fault}");
-                assert_eq!(fault.offset, Some(found.len() as u64));
+                assert_eq!(fault.offset, Some(decompressed.len() as u64));
             }
         }
     }
@@ -169,13 +169,13 @@ fn xz_that_is_cut_or_damaged_anywhere_gives_all_that_stands_before() {
     let stored = xz(&plain);
     for length in 12..stored.len() {
         let mut reader = reader_over(&stored[..length]);
-        let found = read_all(&mut reader);
-        assert_eq!(found, xz_byte_by_byte(&stored[..length]), "{length}");
-        assert!(plain.starts_with(&found));
+        let decompressed = read_all(&mut reader);
+        assert_eq!(decompressed, xz_byte_by_byte(&stored[..length]), "{length}");
+        assert!(plain.starts_with(&decompressed));
         let fault = reader.fault().unwrap();
         assert_eq!(
             (fault.kind, fault.offset),
-            (FaultKind::Compression, Some(found.len() as u64))
+            (FaultKind::Compression, Some(decompressed.len() as u64))
         );
     }
     let mut checksums = 0;
@@ -183,16 +183,16 @@ fn xz_that_is_cut_or_damaged_anywhere_gives_all_that_stands_before() {
         let mut damaged = stored.clone();
         damaged[place] ^= bit;
         let mut reader = reader_over(&damaged);
-        let found = read_all(&mut reader);
-        assert_eq!(found, xz_byte_by_byte(&damaged), "{place}");
+        let decompressed = read_all(&mut reader);
+        assert_eq!(decompressed, xz_byte_by_byte(&damaged), "{place}");
         // Some bits mean nothing to the library.
         let Some(fault) = reader.fault() else {
-            assert_eq!(found, plain, "{place}");
+            assert_eq!(decompressed, plain, "{place}");
             continue;
         };
         match fault.kind {
             FaultKind::Checksum => checksums += 1,
-            _ => assert_eq!(fault.offset, Some(found.len() as u64), "{place}: {fault}"),
+            _ => assert_eq!(fault.offset, Some(decompressed.len() as u64), "{place}: {fault}"),
         }
     }
     // The bits of the checksum, and those of a literal that stands for another one.
@@ -236,8 +236,8 @@ fn a_small_content_is_kept_up_to_the_damage() {
             *byte = 0xff;
         }
         let mut reader = reader_over(&stored);
-        let found = read_all(&mut reader);
-        assert!(commonest_prefix(&found, &plain) > plain.len() * 4 / 5);
+        let decompressed = read_all(&mut reader);
+        assert!(commonest_prefix(&decompressed, &plain) > plain.len() * 4 / 5);
         assert!(reader.fault().is_some());
     }
 }
