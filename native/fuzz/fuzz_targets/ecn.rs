@@ -52,8 +52,8 @@ fn check(batch: &RecordBatch) {
 }
 
 fn column<'b>(batch: &'b RecordBatch, name: &str) -> &'b Int64Array {
-    let found = batch.column_by_name(name).expect("declared");
-    found.as_any().downcast_ref().expect("whole numbers")
+    let array = batch.column_by_name(name).expect("declared");
+    array.as_any().downcast_ref().expect("whole numbers")
 }
 
 fn sum(batch: &RecordBatch, name: &str) -> i64 {

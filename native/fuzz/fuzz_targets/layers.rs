@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
     let place = usize::from(*first) % (link_types().len() + 1);
     let link_type = link_types()
         .get(place)
-        .map_or(OTHER_LINK_TYPE, |known| known.number);
+        .map_or(OTHER_LINK_TYPE, |entry| entry.number);
     content.extend(link_type.to_le_bytes());
     let mut records = 0;
     while let [length, beyond, delay, after @ ..] = rest {

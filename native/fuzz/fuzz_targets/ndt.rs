@@ -27,8 +27,8 @@ fuzz_target!(|content: &[u8]| {
 
 /// What holds of every result: each direction is accounted for, and its numbers count something.
 fn check(result: &NdtResult, version: NdtVersion) {
-    let told = result.connections.len() + result.refused.len();
-    assert_eq!(told as u64, result.directions);
+    let directions = result.connections.len() + result.refused.len();
+    assert_eq!(directions as u64, result.directions);
     assert!(result.directions <= 2);
     assert!(version == NdtVersion::Seven || result.connections.len() <= 1);
     for row in &result.connections {
@@ -115,7 +115,7 @@ fn compare_polls(row: &NdtConnection, direction: &Value) {
 /// The client is that of the direction or that of the test, or the replacement of one that is not text.
 fn compare_client(row: &NdtConnection, direction: &Value, document: &Value) {
     if let Some(address) = row.client_address.as_deref() {
-        let given = [direction, document].map(|object| object["ClientIP"].as_str());
-        assert!(address == "-" || given.contains(&Some(address)));
+        let addresses = [direction, document].map(|object| object["ClientIP"].as_str());
+        assert!(address == "-" || addresses.contains(&Some(address)));
     }
 }

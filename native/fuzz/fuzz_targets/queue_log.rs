@@ -23,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
     // Those that are known by their content, in the order of the list, then the two kinds of table.
     let mut forms: Vec<_> = QueueLogForm::KNOWN
         .iter()
-        .filter_map(|known| QueueLogForm::of_name(known.name, None))
+        .filter_map(|entry| QueueLogForm::of_name(entry.name, None))
         .collect();
     forms.extend([table("json_lines"), table("csv")]);
     let form = forms.swap_remove(usize::from(*first) % forms.len());

@@ -226,17 +226,17 @@ mod tests {
     /// The segments of a stream, each with its sequence number, and the kinds of messages in them.
     fn kinds(segments: &[(u32, &[u8])]) -> String {
         let mut framing = Framing::default();
-        let mut found = String::new();
+        let mut letters = String::new();
         for (sequence, bytes) in segments {
             framing.segment(*sequence, bytes, bytes.len() as u32, &mut |message| {
-                found.push(match message {
+                letters.push(match message {
                     Message::Stun(_) => 's',
                     Message::Channel(carried) if carried.bytes.len() == carried.payload_bytes as usize => 'c',
                     _ => '?',
                 });
             });
         }
-        found
+        letters
     }
 
     fn channel(payload_bytes: u8) -> Vec<u8> {
@@ -297,28 +297,28 @@ mod tests {
     #[test]
     fn of_a_message_that_was_cut_when_captured_the_start_is_passed_on_at_once() {
         let mut framing = Framing::default();
-        let mut found = Vec::new();
+        let mut channels = Vec::new();
         let stream = [stun(3, 1, &[]), channel(200), channel(200)].concat();
         for (sequence, captured, bytes) in [(5, 60, 224), (229, 30, 204)] {
             let from = (sequence - 5) as usize;
             framing.segment(sequence, &stream[from..from + captured], bytes, &mut |message| {
                 if let Message::Channel(carried) = message {
-                    found.push((carried.bytes.len(), carried.payload_bytes));
+                    channels.push((carried.bytes.len(), carried.payload_bytes));
                 }
             });
         }
-        assert_eq!(found, [(36, 200), (26, 200)]);
+        assert_eq!(channels, [(36, 200), (26, 200)]);
     }
 
     #[test]
     fn what_waits_is_bounded() {
         let mut framing = Framing::default();
-        let mut found = 0;
-        framing.segment(5, &stun(3, 1, &[]), 20, &mut |_| found += 1);
+        let mut messages = 0;
+        framing.segment(5, &stun(3, 1, &[]), 20, &mut |_| messages += 1);
         for place in 0..100u32 {
-            framing.segment(1_000 + place * 11_000, &[7; 3000], 3000, &mut |_| found += 1);
+            framing.segment(1_000 + place * 11_000, &[7; 3000], 3000, &mut |_| messages += 1);
         }
-        assert_eq!(found, 1);
+        assert_eq!(messages, 1);
         assert!(
             framing
                 .held
@@ -329,14 +329,14 @@ mod tests {
     #[test]
     fn gaps_do_not_lie_in_one_another() {
         let mut framing = Framing::default();
-        let mut found = 0;
+        let mut messages = 0;
         let message = stun(3, 1, &[]);
-        framing.segment(0, &message, 20, &mut |_| found += 1);
+        framing.segment(0, &message, 20, &mut |_| messages += 1);
         // Each further segment is before the last one, with a gap between them.
         for place in (1..200_000u32).rev() {
-            framing.segment(place * 50, &message, 20, &mut |_| found += 1);
+            framing.segment(place * 50, &message, 20, &mut |_| messages += 1);
         }
-        assert!(found >= 2);
+        assert!(messages >= 2);
         assert!(framing.gap.is_none_or(|gap| gap.0.gap.is_none()));
     }
 

@@ -225,10 +225,10 @@ impl Reports {
 
     fn take_block(&mut self, block: &ReportBlock, direction: Direction, time_ns: i64) {
         let round_trip_ns = self.round_trip_ns(block, direction, time_ns);
-        let known = self.pairs.iter().position(|pair| {
+        let existing_place = self.pairs.iter().position(|pair| {
             (pair.reporter, pair.source, pair.direction) == (block.reporter, block.source, direction)
         });
-        let place = match known {
+        let place = match existing_place {
             Some(place) => place,
             None if self.pairs.len() < PAIRS => {
                 self.pairs.push(Reported::new(direction, block, time_ns));

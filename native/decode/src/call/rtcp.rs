@@ -197,13 +197,13 @@ pub(crate) mod tests {
         packet(RECEIVER_REPORT, 1, &[8, 7, loss, 99, jitter, last, delay])
     }
 
-    fn statements(bytes: &[u8], whole_bytes: usize) -> (Option<Form>, Vec<Statement>) {
-        let mut found = Vec::new();
+    fn form_and_statements(bytes: &[u8], whole_bytes: usize) -> (Option<Form>, Vec<Statement>) {
+        let mut statements = Vec::new();
         let rtcp = datagram(bytes, whole_bytes as u32);
         if let Some(rtcp) = rtcp {
-            rtcp.each(|statement| found.push(statement));
+            rtcp.each(|statement| statements.push(statement));
         }
-        (rtcp.map(|rtcp| rtcp.form), found)
+        (rtcp.map(|rtcp| rtcp.form), statements)
     }
 
     #[test]
@@ -213,7 +213,7 @@ pub(crate) mod tests {
             receiver_report(0x80ff_fffe, 160, 5, 6),
         ]
         .concat();
-        let (form, found) = statements(&bytes, bytes.len());
+        let (form, statements) = form_and_statements(&bytes, bytes.len());
         assert_eq!(form, Some(Form::Plain));
         let block = ReportBlock {
             reporter: 8,
@@ -225,7 +225,7 @@ pub(crate) mod tests {
             delay_since: 6,
         };
         assert_eq!(
-            found,
+            statements,
             [
                 Statement::Sent {
                     source: 7,
@@ -240,10 +240,10 @@ pub(crate) mod tests {
     fn a_cut_packet_gives_what_is_there() {
         let bytes = [sender_report(1, 2), receiver_report(0, 160, 5, 6)].concat();
         for length in 0..8 {
-            assert_eq!(statements(&bytes[..length], bytes.len()).0, None);
+            assert_eq!(form_and_statements(&bytes[..length], bytes.len()).0, None);
         }
         for length in 8..bytes.len() {
-            let (form, found) = statements(&bytes[..length], bytes.len());
+            let (form, statements) = form_and_statements(&bytes[..length], bytes.len());
             // From the header of the last packet on it shows that packets fill the payload.
             let last = bytes.len() - receiver_report(0, 0, 0, 0).len() + 4;
             assert_eq!(
@@ -251,7 +251,7 @@ pub(crate) mod tests {
                 Some(if length < last { Form::Cut } else { Form::Plain }),
                 "{length}"
             );
-            assert_eq!(found.len(), usize::from(length >= 16));
+            assert_eq!(statements.len(), usize::from(length >= 16));
         }
     }
 
@@ -260,26 +260,32 @@ pub(crate) mod tests {
         let mut bytes = sender_report(1, 2);
         bytes[28..].fill(0x33);
         bytes.extend([0x33; 14]);
-        assert_eq!(statements(&bytes, bytes.len()), (Some(Form::Secure), vec![]));
+        assert_eq!(
+            form_and_statements(&bytes, bytes.len()),
+            (Some(Form::Secure), vec![])
+        );
         let mut alone = receiver_report(0, 0, 0, 0);
         alone.extend([0x33; 14]);
-        assert_eq!(statements(&alone, alone.len()).0, Some(Form::Secure));
+        assert_eq!(form_and_statements(&alone, alone.len()).0, Some(Form::Secure));
     }
 
     #[test]
     fn other_payloads_are_not_rtcp() {
         let bytes = packet(SENDER_REPORT, 0, &[7; 6]);
-        assert_eq!(statements(&bytes, 27).0, None);
-        assert_eq!(statements(&packet(199, 0, &[7; 6]), 28).0, None);
+        assert_eq!(form_and_statements(&bytes, 27).0, None);
+        assert_eq!(form_and_statements(&packet(199, 0, &[7; 6]), 28).0, None);
     }
 
     #[test]
     fn what_no_report_can_say_is_refused() {
         let refused = |bytes: &[u8]| {
-            let (_, found) = statements(bytes, bytes.len());
+            let (_, statements) = form_and_statements(bytes, bytes.len());
             (
-                found.iter().filter(|said| **said == Statement::Refused).count(),
-                found.len(),
+                statements
+                    .iter()
+                    .filter(|said| **said == Statement::Refused)
+                    .count(),
+                statements.len(),
             )
         };
         // Of 100 packets up to the number 99, that of the test's reports, 100 may be lost, and 101 not.

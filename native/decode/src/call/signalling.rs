@@ -79,8 +79,8 @@ impl Stun {
 
     fn request(&mut self, message: &StunMessage<'_>, direction: Direction, time_ns: i64) {
         self.first_request_ns.get_or_insert(time_ns);
-        let known = self.pending(&message.transaction, direction);
-        if let Some(pending) = known.and_then(|place| self.pending.get_mut(place)) {
+        let pending_place = self.pending(&message.transaction, direction);
+        if let Some(pending) = pending_place.and_then(|place| self.pending.get_mut(place)) {
             pending.repeated = true;
             return;
         }
@@ -98,8 +98,8 @@ impl Stun {
 
     /// The first answer gives the round trip. If the request was repeated, it does not tell to which one it answers.
     fn answer(&mut self, message: &StunMessage<'_>, direction: Direction, time_ns: i64) {
-        let known = self.pending(&message.transaction, direction.opposite());
-        let Some(pending) = known.and_then(|place| self.pending.get_mut(place)) else {
+        let pending_place = self.pending(&message.transaction, direction.opposite());
+        let Some(pending) = pending_place.and_then(|place| self.pending.get_mut(place)) else {
             return;
         };
         if std::mem::replace(&mut pending.answered, true) {

@@ -94,7 +94,7 @@ mod tests {
         bytes
     }
 
-    fn found(bytes: &[u8]) -> Option<(&'static str, Option<Media>, Encapsulation, usize)> {
+    fn layout(bytes: &[u8]) -> Option<(&'static str, Option<Media>, Encapsulation, usize)> {
         let (kind, carried) = match datagram(bytes, bytes.len() as u32)? {
             ZoomMedia::Rtp(carried) => ("rtp", carried),
             ZoomMedia::Repair(carried) => ("repair", carried),
@@ -130,7 +130,7 @@ mod tests {
             ] {
                 let bytes = payload(server, header, length, rtp);
                 assert_eq!(
-                    found(&bytes),
+                    layout(&bytes),
                     Some((kind, media, form, start + length)),
                     "{kind} {media:?}"
                 );
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn what_is_not_rtp_behind_the_headers_is_not_zoom() {
-        assert_eq!(found(&payload(true, &[AUDIO], 19, [0x10, 99])), None);
-        assert_eq!(found(&payload(true, &[34], 16, [0x80, 99])), None);
-        assert_eq!(found(&payload(false, &[21], 19, [0x90, 99])), None);
+        assert_eq!(layout(&payload(true, &[AUDIO], 19, [0x10, 99])), None);
+        assert_eq!(layout(&payload(true, &[34], 16, [0x80, 99])), None);
+        assert_eq!(layout(&payload(false, &[21], 19, [0x90, 99])), None);
     }
 }

@@ -162,22 +162,22 @@ impl SsSocket {
             .retrans
             .map(|both| both.rsplit_once('/').map_or(both, |(_, all)| all));
         let unread = &mut self.unread_values;
-        self.srtt_us = known(smoothed, microseconds, unread);
-        self.rttvar_us = known(variation.filter(|text| !text.is_empty()), microseconds, unread);
-        self.min_rtt_us = known(texts.minrtt, microseconds, unread);
-        self.rto_us = known(texts.rto, microseconds, unread);
-        self.mss_bytes = known(texts.mss, number, unread);
-        self.cwnd_packets = known(texts.cwnd, number, unread);
-        self.ssthresh_packets = known(texts.ssthresh, number, unread);
-        self.sent_bytes = known(texts.bytes_sent, number, unread);
-        self.retransmitted_bytes = known(texts.bytes_retrans, number, unread);
-        self.acked_bytes = known(texts.bytes_acked, number, unread);
-        self.received_bytes = known(texts.bytes_received, number, unread);
-        self.unacked_packets = known(texts.unacked, number, unread);
-        self.retransmitted_packets = known(retransmitted, number, unread);
-        self.lost_packets = known(texts.lost, number, unread);
-        self.pacing_rate_bps = known(texts.pacing_rate, rate_bps, unread);
-        self.delivery_rate_bps = known(texts.delivery_rate, rate_bps, unread);
+        self.srtt_us = value_of(smoothed, microseconds, unread);
+        self.rttvar_us = value_of(variation.filter(|text| !text.is_empty()), microseconds, unread);
+        self.min_rtt_us = value_of(texts.minrtt, microseconds, unread);
+        self.rto_us = value_of(texts.rto, microseconds, unread);
+        self.mss_bytes = value_of(texts.mss, number, unread);
+        self.cwnd_packets = value_of(texts.cwnd, number, unread);
+        self.ssthresh_packets = value_of(texts.ssthresh, number, unread);
+        self.sent_bytes = value_of(texts.bytes_sent, number, unread);
+        self.retransmitted_bytes = value_of(texts.bytes_retrans, number, unread);
+        self.acked_bytes = value_of(texts.bytes_acked, number, unread);
+        self.received_bytes = value_of(texts.bytes_received, number, unread);
+        self.unacked_packets = value_of(texts.unacked, number, unread);
+        self.retransmitted_packets = value_of(retransmitted, number, unread);
+        self.lost_packets = value_of(texts.lost, number, unread);
+        self.pacing_rate_bps = value_of(texts.pacing_rate, rate_bps, unread);
+        self.delivery_rate_bps = value_of(texts.delivery_rate, rate_bps, unread);
         self
     }
 }
@@ -225,7 +225,7 @@ impl<'l> Texts<'l> {
 }
 
 /// The value of a text if there is one; a text that is no value is counted.
-fn known<T>(text: Option<&str>, read: fn(&str) -> Option<T>, unread: &mut u32) -> Option<T> {
+fn value_of<T>(text: Option<&str>, read: fn(&str) -> Option<T>, unread: &mut u32) -> Option<T> {
     let value = read(text?);
     *unread += u32::from(value.is_none());
     value

@@ -99,9 +99,9 @@ impl RtpHints {
                 }
             } else {
                 for ends in [(source, destination), (destination, source)] {
-                    let known = declared.entry(ends).or_default();
-                    if *known == Declared::Nothing {
-                        *known = Declared::NotRtp;
+                    let declaration = declared.entry(ends).or_default();
+                    if *declaration == Declared::Nothing {
+                        *declaration = Declared::NotRtp;
                     }
                 }
             }

@@ -195,7 +195,7 @@ mod tests {
             }
         }
         intervals.close(&sequence, &UNITS);
-        let found: Vec<_> = intervals
+        let counts: Vec<_> = intervals
             .with_changes()
             .map(|(interval, change)| {
                 let times = (interval.start_ns / SHORTEST_NS, interval.packets, interval.frames);
@@ -203,7 +203,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            found,
+            counts,
             [((0, 10, 10), 10, 0), ((1, 9, 9), 10, 1), ((2, 10, 10), 10, 0)]
         );
         let jitter_ms = intervals

@@ -269,9 +269,9 @@ impl RtpStream {
         if frames > 0 && self.recent_timestamps.get((frames - 1) % RECENT_FRAMES) == Some(&timestamp) {
             return;
         }
-        let known = self.recent_timestamps.iter().take(frames.min(RECENT_FRAMES));
+        let timestamps = self.recent_timestamps.iter().take(frames.min(RECENT_FRAMES));
         // Without a way out of the loop it is a few wide comparisons.
-        if known.fold(0, |found, recent| found | u32::from(*recent == timestamp)) > 0 {
+        if timestamps.fold(0, |matches, recent| matches | u32::from(*recent == timestamp)) > 0 {
             return;
         }
         if let Some(oldest) = self.recent_timestamps.get_mut(frames % RECENT_FRAMES) {
@@ -383,11 +383,11 @@ impl RtpDirection {
             stream.packet(packet);
             return;
         }
-        let known = self
+        let candidate_place = self
             .candidates
             .iter()
             .position(|candidate| candidate.ssrc == packet.ssrc);
-        let Some(place) = known else {
+        let Some(place) = candidate_place else {
             if self.candidates.len() == CANDIDATES {
                 self.candidates.remove(0);
             }

@@ -112,12 +112,12 @@ mod tests {
                 format!(r#"{{"ClientIP":{test},"Download":{{"ClientIP":{direction},{measured}}}}}"#);
             seven(&content).connections[0].client_address.clone()
         };
-        let given = Some("192.0.2.7".to_owned());
+        let address = Some("192.0.2.7".to_owned());
         for absent in ["null", "\"\"", "0", "0.0", "false", "[]", "{}"] {
-            assert_eq!(client("\"192.0.2.7\"", absent), given, "{absent}");
+            assert_eq!(client("\"192.0.2.7\"", absent), address, "{absent}");
             assert_eq!(client(absent, absent), None);
         }
-        assert_eq!(client("\"127.0.0.1\"", "\"192.0.2.7\""), given);
+        assert_eq!(client("\"127.0.0.1\"", "\"192.0.2.7\""), address);
         for other in ["1", "-1", "1.5", "true", "[0]", "{\"a\":0}"] {
             assert_eq!(
                 client("\"192.0.2.7\"", other),

@@ -46,7 +46,7 @@ impl Direction5 {
         let polled = positive(self.polls)
             .zip(positive(self.max_rtt_ns))
             .zip(self.sum_rtt_ns.0);
-        let known = match (least_us, polled) {
+        let rtts = match (least_us, polled) {
             (None, None) => return None,
             (_, Some(((polls, most_ns), sum_ns))) => NdtConnection {
                 rtt_samples: Some(polls),
@@ -62,14 +62,14 @@ impl Direction5 {
             },
         };
         let ends = self.ends.connection(client_of_test);
-        let known = NdtConnection {
+        let connection = NdtConnection {
             start_ns: ends.start_ns,
             duration_ms: ends.duration_ms,
             client_address: ends.client_address,
             rtt_min_us: least_us,
-            ..known
+            ..rtts
         };
-        Some(known.with_counters(self.info))
+        Some(connection.with_counters(self.info))
     }
 }
 

@@ -111,7 +111,7 @@ impl Test7 {
                 result.refused.push(NdtRefusal::NotMeasured.name());
                 continue;
             };
-            let known = NdtConnection {
+            let connection = NdtConnection {
                 rtt_samples: Some(polls.rtts),
                 rtt_min_us: polls.least_us,
                 rtt_avg_us: (polls.rtts > 0).then(|| polls.sum_us as f64 / polls.rtts as f64),
@@ -120,7 +120,7 @@ impl Test7 {
                 bbr: polls.bbr,
                 ..direction.ends.connection(&self.client)
             };
-            result.connections.push(known.with_counters(last));
+            result.connections.push(connection.with_counters(last));
         }
         result
     }

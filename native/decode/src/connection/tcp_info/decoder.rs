@@ -124,12 +124,12 @@ impl TcpInfoDecoder {
         let mut searched = 0;
         let length = loop {
             let available = source.available();
-            let found = available
+            let line_feed = available
                 .get(searched..)
                 .unwrap_or_default()
                 .iter()
                 .position(|byte| *byte == b'\n');
-            if let Some(place) = found {
+            if let Some(place) = line_feed {
                 break searched + place;
             }
             searched = available.len();
@@ -384,9 +384,9 @@ mod tests {
             polls: false,
         };
         let mut decoder = decoder(&[lines], options);
-        let given = decoder.take_batch(false).unwrap().num_rows();
-        assert!((4..10).contains(&given), "{given}");
-        assert_eq!(given + decoder.take_batch(true).unwrap().num_rows(), 10);
+        let early_rows = decoder.take_batch(false).unwrap().num_rows();
+        assert!((4..10).contains(&early_rows), "{early_rows}");
+        assert_eq!(early_rows + decoder.take_batch(true).unwrap().num_rows(), 10);
     }
 
     #[test]

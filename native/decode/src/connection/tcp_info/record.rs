@@ -73,14 +73,14 @@ pub(crate) enum Record {
 /// Read one line; the error says what is wrong with it.
 pub(crate) fn parse(line: &[u8]) -> Result<Record, Cow<'static, str>> {
     // What serde says of an error may quote the line, which holds addresses.
-    let told = |error: &serde_json::Error| {
+    let describe = |error: &serde_json::Error| {
         format!(
             "no record, at column {} ({:?} error)",
             error.column(),
             error.classify()
         )
     };
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| told(&error))?;
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| describe(&error))?;
     let Some(message) = line.message else {
         let metadata = line.metadata.ok_or("neither RawIDM nor Metadata")?;
         let start_ns = metadata.start_time.and_then(|time| parse_rfc3339_ns(&time));
@@ -212,7 +212,7 @@ pub(crate) mod tests {
         ] {
             assert!(parse(line.as_bytes()).is_err(), "{line}");
         }
-        let told = parse(br#"{"RawIDM":"","Attributes":"192.0.2.9"}"#).unwrap_err();
-        assert!(!told.contains("192") && told.contains("Data error"), "{told}");
+        let error = parse(br#"{"RawIDM":"","Attributes":"192.0.2.9"}"#).unwrap_err();
+        assert!(!error.contains("192") && error.contains("Data error"), "{error}");
     }
 }
