@@ -68,23 +68,23 @@ class Asking:
             "use your own expression in a chart": self.rows(metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}]),
             "use your own column in a chart": self.rows(columns=["upper(run_id)"], metrics=[METRIC]),
             "use your own condition in a chart": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
-            "make charts": self.status("POST", "/api/v1/chart/", chart),
-            "make dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
-            "change another's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
-            "change another's dashboard": self.status("PUT", "/api/v1/dashboard/1", {"css": f"/* {self.user} */"}),
-            "make datasets": self.status(
+            "create charts": self.status("POST", "/api/v1/chart/", chart),
+            "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
+            "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
+            "change someone else's dashboard": self.status("PUT", "/api/v1/dashboard/1", {"css": f"/* {self.user} */"}),
+            "create datasets": self.status(
                 "POST", "/api/v1/dataset/", {"database": 1, "table_name": f"of {self.user}", "sql": "SELECT 1 AS one"}
             ),
             "query in SQL Lab": self.sql("SELECT run_id FROM run_harm"),
             "attach a file in SQL Lab": self.sql("ATTACH DATABASE 'superset.db' AS x"),
-            "make databases": self.status("POST", "/api/v1/database/", another),
-            "change the database": self.status("PUT", "/api/v1/database/1", {"expose_in_sqllab": True}),
-            "try databases": self.status("POST", "/api/v1/database/test_connection/", another),
-            "read users": self.status("GET", "/api/v1/security/users/"),
-            "make users": self.status("POST", "/api/v1/security/users/", {"username": self.user}),
-            "read roles": self.status("GET", "/api/v1/security/roles/"),
-            "import": self.status("POST", "/api/v1/assets/import/"),
-            "export": self.status("GET", "/api/v1/assets/export/"),
+            "add a database connection": self.status("POST", "/api/v1/database/", another),
+            "change the database connection": self.status("PUT", "/api/v1/database/1", {"expose_in_sqllab": True}),
+            "test a database connection": self.status("POST", "/api/v1/database/test_connection/", another),
+            "list users": self.status("GET", "/api/v1/security/users/"),
+            "create users": self.status("POST", "/api/v1/security/users/", {"username": self.user}),
+            "list roles": self.status("GET", "/api/v1/security/roles/"),
+            "import assets": self.status("POST", "/api/v1/assets/import/"),
+            "export assets": self.status("GET", "/api/v1/assets/export/"),
         }
 
 
@@ -105,7 +105,9 @@ def main() -> None:
                 user_roles = [manager.find_role(role) for role in roles]
                 assert manager.add_user(user, user, "Tester", f"{roles[0]}@{len(roles)}", user_roles, PASSWORD), user
     question = chart_question(app)
-    answers: dict[str, Any] = {"nobody": Asking(app.test_client(), {}, question, "nobody").everything(app)}
+    answers: dict[str, Any] = {
+        "not logged in": Asking(app.test_client(), {}, question, "not logged in").everything(app)
+    }
     for place, user in enumerate(ROLES):
         name = {"Admin": os.environ["SUPERSET_ADMIN_USER"], "viewer": os.environ["VIEWER"]}.get(user, user)
         password = os.environ["SUPERSET_ADMIN_PASSWORD"] if user == "Admin" else PASSWORD

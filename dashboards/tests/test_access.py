@@ -91,7 +91,7 @@ def may(user: str, answer: int | str) -> str:
     """Return whether an answer is that of someone who may ask."""
     status = int(str(answer).split()[0])
     # What is refused for its content is of someone who may ask; without a session it is for want of a token.
-    return "yes" if status in (200, 201) or (status in (400, 422) and user != "nobody") else "no"
+    return "yes" if status in (200, 201) or (status in (400, 422) and user != "not logged in") else "no"
 
 
 def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:

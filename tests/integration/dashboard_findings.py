@@ -11,7 +11,7 @@ import re
 
 from sojourn_client import Client
 from sojourn_superset import assets
-from sojourn_superset.adapter_query import adapter, asked, rows_that_meet, sql_by_column
+from sojourn_superset.adapter_query import adapter, first_column, rows_that_meet, sql_by_column
 from sojourn_superset.look import read_look
 from sojourn_superset.security import api_url
 from sojourn_superset.settings import ASSETS
@@ -37,7 +37,7 @@ def main() -> None:
             if "timeseries_limit_metric" in params:
                 query += f" ORDER BY {params['timeseries_limit_metric']['sqlExpression']} DESC"
             query += f" LIMIT {limit}"
-            rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in asked(connection, query)]
+            rows = [re.sub(r"<[^>]*>", "", row.replace("</div>", " ")) for row in first_column(connection, query)]
             # A number and its unit stay on one line by a no-break space.
             answers[question] = limit, [" ".join(html.unescape(row).split()) for row in rows]
     print(json.dumps(answers))

@@ -39,7 +39,7 @@ def rows_asked(connection: Connection, query: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in connection.execute(text(rewrite(query).replace(":", "\\:")))]
 
 
-def asked(connection: Connection, query: str) -> list[Any]:
+def first_column(connection: Connection, query: str) -> list[Any]:
     """Return the first column of a query's rows."""
     return [row[0] for row in rows_asked(connection, query)]
 

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 
 from sojourn_client import Client, Column, Dataset
 from sojourn_superset import layout, links, table_cells
-from sojourn_superset.adapter_query import FilterError, adapter, asked, rows_asked, rows_that_meet, sql_by_column
+from sojourn_superset.adapter_query import FilterError, adapter, first_column, rows_asked, rows_that_meet, sql_by_column
 from sojourn_superset.asset_error import AssetError
 from sojourn_superset.filter_start import fill_in_starts, with_a_choice
 from sojourn_superset.instance import ASSET_MARK
@@ -141,7 +141,7 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
         except FilterError as error:
             raise AssetError(f"{name}: {error}") from error
         # What the API says of itself is there at any time.
-        counted = 1 if dataset["table_name"] in TABLES else asked(connection, f"SELECT COUNT(*) AS n {rows}")[0]
+        counted = 1 if dataset["table_name"] in TABLES else first_column(connection, f"SELECT COUNT(*) AS n {rows}")[0]
         if subtitle := asset["params"].get("subtitle"):
             # No filter of the page reaches a subtitle.
             asset["params"]["subtitle"] = subtitle.replace("{all}", f"{counted:,}")
@@ -149,7 +149,7 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
         few = [
             column
             for column, wanted in ours.get("at_least", {}).items()
-            if len(asked(connection, f"SELECT {column} {rows} GROUP BY {column} LIMIT {wanted}")) < wanted
+            if len(first_column(connection, f"SELECT {column} {rows} GROUP BY {column} LIMIT {wanted}")) < wanted
         ]
         if not counted or few:
             if not ours.get("supply"):
@@ -245,7 +245,7 @@ def _sites(connection: Connection, datasets: dict[str, dict[str, Any]]) -> list[
     if delay is None:
         return []
     name = sql_by_column(delay)["group_and_n"]
-    return asked(
+    return first_column(
         connection,
         f"SELECT {name} AS value FROM access_delay WHERE period_kind = 'day' AND group_kind = 'site' "
         f"AND metric = 'rtt_increase' GROUP BY {name} ORDER BY MAX(certain_lower_ms) DESC",

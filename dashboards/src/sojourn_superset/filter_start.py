@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from sojourn_superset.adapter_query import asked, literal, rows_asked, rows_that_meet, sql_by_column
+from sojourn_superset.adapter_query import first_column, literal, rows_asked, rows_that_meet, sql_by_column
 
 
 def fill_in_starts(filters: list[dict[str, Any]], datasets: dict[str, dict[str, Any]], connection: Connection) -> None:
@@ -75,7 +75,7 @@ def _has_two(
     expressions = sql_by_column(dataset)
     value = expressions[target["column"]["name"]]
     rows = rows_that_meet(configured["adhoc_filters"], dataset)
-    if len(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
+    if len(first_column(connection, f"SELECT {value} AS value {rows} GROUP BY {value} LIMIT 2")) < 2:
         return False
     of_parents = [each["targets"][0]["column"]["name"] for each in parents if _always_one(each, configured)]
     fixed = [expressions[column] for column in of_parents if column in expressions]
@@ -115,5 +115,6 @@ def _first(
         order = f"MAX({expressions[most]}) DESC, {order}"
     rows = rows_that_meet(configured["adhoc_filters"], dataset, conditions)
     return next(
-        iter(asked(connection, f"SELECT {value} AS value {rows} GROUP BY {value} ORDER BY {order} LIMIT 1")), None
+        iter(first_column(connection, f"SELECT {value} AS value {rows} GROUP BY {value} ORDER BY {order} LIMIT 1")),
+        None,
     )

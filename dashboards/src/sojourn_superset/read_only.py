@@ -90,13 +90,13 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
         """Execute a statement; its time begins."""
         self.connection.begin_statement()
-        with self.connection.told():
+        with self.connection.errors_in_words():
             super().execute(operation, parameters)
         return self
 
     def _convert(self, cursor: Any) -> Iterator[tuple[Any, ...]]:
         size = 0
-        with self.connection.told():
+        with self.connection.errors_in_words():
             for row in super()._convert(cursor):
                 size += sum(
                     VALUE_BYTES + len(value) if isinstance(value, str | bytes) else VALUE_BYTES for value in row
@@ -157,7 +157,7 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         self.deadline = time.monotonic() + self.seconds
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def errors_in_words(self) -> Iterator[None]:
         """Raise what SQLite says of a limit as the error that SQL users expect (PEP 249), in words."""
         try:
             yield
