@@ -114,7 +114,7 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def found(var: Path) -> list[tuple[int, int, str]]:
+def stored_streams(var: Path) -> list[tuple[int, int, str]]:
     return sorted((row["ssrc"], row["packets"], row["recognised_by"]) for row in rows(var, "rtp_stream"))
 
 
@@ -123,17 +123,17 @@ OTHER = (7, 6, "heuristics")
 
 def test_a_manifest_that_changes_its_mind_has_the_captures_decoded_again(tmp_path: Path, run: Path) -> None:
     ingest(tmp_path, run)
-    assert found(tmp_path) == [OTHER]
+    assert stored_streams(tmp_path) == [OTHER]
     ingest(tmp_path, manifest(run, ssrc=7))
-    assert found(tmp_path) == [(7, 4, "declared"), OTHER]
+    assert stored_streams(tmp_path) == [(7, 4, "declared"), OTHER]
     assert {attempt.disposition for attempt in ingest(tmp_path, run).values()} == {"unchanged"}
     # A capture alone: the manifest that the lake holds of its folder still counts.
     assert ingest(tmp_path, run / "after.pcap")["after.pcap"].disposition == "unchanged"
     ingest(tmp_path, manifest(run, rtp=False))
-    assert found(tmp_path) == [OTHER]
+    assert stored_streams(tmp_path) == [OTHER]
     attempts = ingest(tmp_path, manifest(run))
     assert attempts["after.pcap"].disposition == "new"
-    assert found(tmp_path) == [OTHER]
+    assert stored_streams(tmp_path) == [OTHER]
     assert len(rows(tmp_path, "flow")) == 2
     assert len({row["source_path"] for row in rows(tmp_path, "ingest_outcome")}) == 3
 
@@ -141,7 +141,7 @@ def test_a_manifest_that_changes_its_mind_has_the_captures_decoded_again(tmp_pat
 def test_hints_and_packets_do_not_undo_one_another(tmp_path: Path, run: Path) -> None:
     manifest(run, ssrc=7)
     ingest(tmp_path, run, packets=True)
-    assert (len(rows(tmp_path, "packet")), len(found(tmp_path))) == (10, 2)
+    assert (len(rows(tmp_path, "packet")), len(stored_streams(tmp_path))) == (10, 2)
     assert {attempt.disposition for attempt in ingest(tmp_path, run).values()} == {"unchanged"}
 
 
@@ -158,6 +158,6 @@ def test_copies_share_what_one_manifest_declares_and_settle(tmp_path: Path, run:
         for _ in range(2):
             attempts = [attempt for folder in order for attempt in ingest(var, folder).values()]
         assert {attempt.disposition for attempt in attempts} == {"unchanged"}
-        assert found(var) == [(7, 4, "declared"), OTHER]
+        assert stored_streams(var) == [(7, 4, "declared"), OTHER]
         captures = [row for row in rows(var, "ingest_outcome") if row["format"] == "capture"]
         assert (len(captures), sum(row["duplicate_of"] is None for row in captures)) == (5, 2)

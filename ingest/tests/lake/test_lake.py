@@ -137,9 +137,9 @@ def test_a_hash_that_is_known_at_the_end_gives_the_same_file(
     monkeypatch.setattr(lake_writer, "ROW_GROUP_ROWS", 100)
     source_hash = "0123456789abcdef" * 4
     contents = []
-    for known, folder in ((source_hash, "before"), (None, "after")):
+    for hash_at_start, folder in ((source_hash, "before"), (None, "after")):
         lake = Lake(tmp_path / folder)
-        with FactWriter(lake.root, known, "v1") as writer:
+        with FactWriter(lake.root, hash_at_start, "v1") as writer:
             for number in range(5):
                 writer.write("qoe_score", score_batch(*(1.0 * place * number for place in range(70))))
             (file,) = writer.finish(source_hash)

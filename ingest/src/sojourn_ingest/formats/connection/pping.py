@@ -117,7 +117,7 @@ class _Rows:
     """Collects samples by flow, and gives connections in batches."""
 
     def __init__(self, context: Context, reading: Reading) -> None:
-        self.given = 0
+        self._next_number = 0
         self._reading = reading
         self._connections = ConnectionRows(context, reading)
         self._hours = HostHours(context, reading)
@@ -236,8 +236,8 @@ class _Rows:
         for place in range(0, len(ready), BATCH_ROWS):
             rows = ready[place : place + BATCH_ROWS]
             constants = {"rtt_basis": "raw", "sample_basis": "rtt_samples"}
-            numbered = [row | constants | {"connection_number": self.given + n} for n, row in enumerate(rows)]
-            self.given += len(rows)
+            numbered = [row | constants | {"connection_number": self._next_number + n} for n, row in enumerate(rows)]
+            self._next_number += len(rows)
             raw = RawConnections(None, columns_of(numbered), len(numbered))
             yield TABLE, self._connections.complete(raw)
 

@@ -123,7 +123,7 @@ def _is_zstd(head: bytes) -> bool:
 
 
 def _zstd_bytes(handle: BinaryIO, most: int) -> int:
-    """Return an upper bound of the plain size of zstd frames, exact for blocks that repeat one byte."""
+    """Return an upper bound on the plain size of zstd frames, exact for blocks that repeat one byte."""
     total = 0
     while total <= most:
         magic = handle.read(4)

@@ -109,7 +109,7 @@ class Connections:
     """All connections of a file, told apart by their trace and group."""
 
     def __init__(self, rows: SeriesRows, reading: Reading) -> None:
-        self.found: dict[tuple[int, str], Connection] = {}
+        self.by_trace_and_group: dict[tuple[int, str], Connection] = {}
         self._rows = rows
         self._reading = reading
         self._clocks: dict[int, Clock] = {}
@@ -152,11 +152,11 @@ class Connections:
         if group is None and isinstance(common, dict):
             group = common.get("group_id")
         key = (place, str(group))
-        if key not in self.found:
-            if len(self.found) >= MOST_CONNECTIONS:
+        if key not in self.by_trace_and_group:
+            if len(self.by_trace_and_group) >= MOST_CONNECTIONS:
                 return None
-            self.found[key] = Connection(len(self.found), _vantage(trace.header), clock)
-        return self.found[key]
+            self.by_trace_and_group[key] = Connection(len(self.by_trace_and_group), _vantage(trace.header), clock)
+        return self.by_trace_and_group[key]
 
     def _metrics(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         for name, stated in data.items():

@@ -54,7 +54,7 @@ class Qlog(ConnectionFormat):
         yield from rows.finish()
         hosts = HostNames(context.pseudonymiser)
         setting = setting_of(hosts.replaced(title[:LONGEST_TITLE]) if isinstance(title, str) else "", source.plain_name)
-        raw = [connection.row(place) for place, connection in enumerate(connections.found.values())]
+        raw = [connection.row(place) for place, connection in enumerate(connections.by_trace_and_group.values())]
         starts = [row["start_ns"] for row in raw if isinstance(row["start_ns"], int)]
         yield from run_rows(ToolRun("qlog", "qlog", setting, start_ns=min(starts, default=None)), source, context)
         # A vantage point without an RTT sample, such as an observer's, has no connection.
