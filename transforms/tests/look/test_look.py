@@ -72,11 +72,11 @@ class Elements(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_the_distribution_drawn_has_the_packets_and_the_maximum_of_the_queue_log
 def test_a_page_is_one_file_without_script_or_request(run_page: Page) -> None:
     text = html_of(run_page)
     assert len(text.encode()) < MOST_BYTES
-    elements = Elements(text).found
+    elements = Elements(text).elements
     assert {tag for tag, _ in elements}.isdisjoint(
         {"script", "link", "iframe", "img", "object", "embed", "base", "form"}
     )
@@ -171,7 +171,7 @@ def test_a_page_is_one_file_without_script_or_request(run_page: Page) -> None:
 
 def test_ids_are_unique_and_every_reference_finds_its_own(run_page: Page) -> None:
     text = html_of(run_page)
-    ids = [attributes["id"] for _, attributes in Elements(text).found if attributes.get("id")]
+    ids = [attributes["id"] for _, attributes in Elements(text).elements if attributes.get("id")]
     assert len(ids) == len(set(ids))
     referred = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
     assert referred <= set(ids)
@@ -309,7 +309,7 @@ def test_names_with_markup_and_addresses_are_harmless(tmp_path: Path) -> None:
     evil = "<img src=x onerror=alert(1)>&\"' $x^2$ 198.51.7.9 10-1-2-3 ]]>.pcap"
     page = seen(capture(tmp_path / evil, 3, 3000))
     text = html_of(page)
-    assert {tag for tag, _ in Elements(text).found}.isdisjoint({"img", "script"})
+    assert {tag for tag, _ in Elements(text).elements}.isdisjoint({"img", "script"})
     assert "&lt;img src=x" in text
     for hidden in ("198.51.7.9", "203.5.113.7", "10-1-2-3"):
         assert hidden not in text
@@ -409,4 +409,4 @@ def test_two_settings_with_one_run_each_have_an_effect_and_no_interval(tmp_path:
     assert lead.startswith("Cannot tell; CoDel (B) has the lowest queuing delay"), lead
     labels = {one["series"].split(" (")[0].split(", ")[1] for one in figure(looked.page, "compare-queue-cdf").data}
     assert labels == {"application", "TCP"}
-    assert Elements(html_of(looked.page)).found
+    assert Elements(html_of(looked.page)).elements

@@ -86,15 +86,15 @@ def compare(a: Path, b: Path, on_done: Callable[[Attempt], None], workers: int, 
 def comparison_page(a: Side, b: Side, sources: Sequence[Path]) -> Page:
     """Return what there is to say of two settings together."""
     section = Section("comparison", "Comparison")
-    found = differences((a.view, _runs(a)), (b.view, _runs(b)), ("A", "B"))
+    metric_differences = differences((a.view, _runs(a)), (b.view, _runs(b)), ("A", "B"))
     first, second = (f"{short(side.name, 40)} ({side.letter})" for side in (a, b))
-    sentences = _which_queue(a, b) or [settings_finding(first, second, found).sentence]
+    sentences = _which_queue(a, b) or [settings_finding(first, second, metric_differences).sentence]
     section.lead = " ".join((*sentences, "")) + (
         f"A is {a.name}, B is {b.name}. An effect is B minus A: the Hodges-Lehmann shift over runs, with "
         "its 95 % interval, or the reason why there is none. Intervals are not corrected for the number of metrics."
     )
     section.is_answer = True
-    _effects(section, found)
+    _effects(section, metric_differences)
     _boxes(section, a, b)
     _queue_cdf(section, a, b)
     _tool_cdf(section, a, b)
@@ -129,22 +129,26 @@ def _runs(side: Side) -> list[dict[str, Any]]:
     return side.view.rows("run") if side.view.has("run", "run_source") else []
 
 
-def _effects(section: Section, found: Sequence[Difference]) -> None:
-    if not found:
+def _effects(section: Section, metric_differences: Sequence[Difference]) -> None:
+    if not metric_differences:
         section.absent.append(
             "Effects over runs: neither setting has runs. Connections of a capture are not independent replicates."
         )
         return
     for letter, alone in (
-        ("A", [one for one in found if not one.second_n]),
-        ("B", [one for one in found if not one.first_n]),
+        ("A", [one for one in metric_differences if not one.second_n]),
+        ("B", [one for one in metric_differences if not one.first_n]),
     ):
         if alone:
             kinds_alone = "; ".join(dict.fromkeys(one.kind for one in alone))
             metrics = ", ".join(dict.fromkeys(in_words(one.metric) for one in alone))
             section.absent.append(f"Effects on {metrics}: only {letter} has such runs ({kinds_alone}).")
     # Delays first, as in the sentence.
-    rows = [_effect(one) for one in sorted(found, key=lambda one: one.unit != "ms") if one.first_n and one.second_n]
+    rows = [
+        _effect(one)
+        for one in sorted(metric_differences, key=lambda one: one.unit != "ms")
+        if one.first_n and one.second_n
+    ]
     if not rows:
         return
     reasons = {row["interval"] for row in rows if row["effect"] is not None}

@@ -73,17 +73,17 @@ def differences(
 
     ``names`` are those of the groups in reasons.
     """
-    found: list[Difference] = []
+    metric_differences: list[Difference] = []
     for metric in metrics:
-        if metric is DELAY and any(one.metric in DELAYS for one in found):
+        if metric is DELAY and any(one.metric in DELAYS for one in metric_differences):
             continue
         of_first, of_second = values_of(first[0], metric, first[1]), values_of(second[0], metric, second[1])
         _match_titles(of_first, of_second)
-        found += [
+        metric_differences += [
             _difference(metric, key, of_first.get(key, []), of_second.get(key, []), names)
             for key in sorted(of_first.keys() | of_second.keys(), key=str)
         ]
-    return found
+    return metric_differences
 
 
 def _match_titles(first: Mapping[Key, object], second: dict[Key, list[Value]]) -> None:

@@ -86,8 +86,8 @@ def in_order(files: Sequence[Path], sources: Sequence[Path]) -> list[Path]:
     places = {source.resolve(): place for place, source in reversed(list(enumerate(sources)))}
 
     def key(file: Path) -> tuple[int, list[list[str | int]]]:
-        given = [places[path] for path in (file, *file.parents) if path in places]
-        return min(given, default=len(places)), [natural(part) for part in file.parts]
+        source_places = [places[path] for path in (file, *file.parents) if path in places]
+        return min(source_places, default=len(places)), [natural(part) for part in file.parts]
 
     return sorted(files, key=key)
 

@@ -63,10 +63,10 @@ def _difference(view: View, runs: Sequence[Mapping[str, Any]], absent: list[str]
     if names[0] == names[1]:
         absent.append("Difference of the two configurations: no name tells them apart; name them with --compare.")
         return []
-    found = differences((view, first), (view, second), names, STATED)
-    if not any(one.shift is not None for one in found):
+    metric_differences = differences((view, first), (view, second), names, STATED)
+    if not any(one.shift is not None for one in metric_differences):
         return []
-    return [settings_finding(*names, found).sentence]
+    return [settings_finding(*names, metric_differences).sentence]
 
 
 def _names(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, str]:
