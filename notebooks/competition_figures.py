@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 #: The study that the texts of the notebooks are about: its figures have their name alone.
-TOLD = "vca-fairness-vm-2026"
+TEXT_STUDY = "vca-fairness-vm-2026"
 QUEUES = ("tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel")
 HARMS = ("throughput", "delay", "jitter", "loss")
 DIRECTIONS = ("downlink", "uplink")
@@ -37,12 +37,12 @@ FACTORS = ("workload", "direction", "rtt_ms", "testbed", "congested_direction", 
            "call_view", "ecn", "l4s")  # fmt: skip
 
 
-def named(figure: str, study: str, words: str = "", told: str = TOLD) -> str:
+def named(figure: str, study: str, words: str = "", text_study: str = TEXT_STUDY) -> str:
     """Return the name of a figure of a study, with what tells it from the study's other figures of the kind.
 
-    The study that the notebook's text is about (``told``) is not named.
+    The study that the notebook's text is about (``text_study``) is not named.
     """
-    whole = figure if study == told else f"{figure}-{study}"
+    whole = figure if study == text_study else f"{figure}-{study}"
     return whole + (f"-{slug}" if (slug := re.sub(r"[^\w.]+", "-", words).strip("-").lower()) else "")
 
 

@@ -24,7 +24,7 @@ from .test_serve import COMMAND, environment, run
 ANSWER = PlainTextResponse("answer")
 
 
-def asked(client_requests: int = 4, names: tuple[str, ...] = (), **request: Any) -> httpx.Response:
+def response_to(client_requests: int = 4, names: tuple[str, ...] = (), **request: Any) -> httpx.Response:
     async def ask() -> httpx.Response:
         app = AdmissionMiddleware(ANSWER, client_requests, names)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://10.0.0.1:8000") as client:
@@ -43,16 +43,16 @@ def asked(client_requests: int = 4, names: tuple[str, ...] = (), **request: Any)
     ],
 )
 def test_a_request_that_is_too_large_is_refused_by_its_kind(request_: dict[str, Any], status: int, kind: str) -> None:
-    refused = asked(**request_)
+    refused = response_to(**request_)
     assert (refused.status_code, refused.json()["type"]) == (status, f"urn:sojourn:problem:{kind}")
     assert refused.headers["content-type"] == "application/problem+json"
 
 
 def test_a_request_at_the_limits_is_answered() -> None:
     url = "/?q=" + "x" * (MOST_TARGET_BYTES - len("/q="))
-    assert asked(url=url).text == "answer"
+    assert response_to(url=url).text == "answer"
     headers = {f"x-{number}": "1" for number in range(MOST_HEADERS - 10)}
-    assert asked(headers={**headers, "content-length": "0"}).text == "answer"
+    assert response_to(headers={**headers, "content-length": "0"}).text == "answer"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_request_at_the_limits_is_answered() -> None:
     ],
 )
 def test_only_known_names_and_addresses_are_hosts(host: str, status: int) -> None:
-    assert asked(names=("sojourn-api",), headers={"host": host}).status_code == status
+    assert response_to(names=("sojourn-api",), headers={"host": host}).status_code == status
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

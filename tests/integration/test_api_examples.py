@@ -26,7 +26,7 @@ def test_every_documented_request_has_rows(service: Service, repository: Path, p
 
 def test_documented_delays_of_queues_have_intervals(service: Service, repository: Path) -> None:
     text = (repository / "docs/api.md").read_text(encoding="utf-8")
-    (request,) = (found for found in REQUEST.findall(text) if "over=run" in found)
+    (request,) = (example for example in REQUEST.findall(text) if "over=run" in example)
     rows = service.client.get(request).json()["rows"]
     assert {(row["queue_label"], row["congestion_control"]) for row in rows} == {
         (queue, control)
@@ -58,7 +58,7 @@ def test_the_documented_comparison_of_technologies_has_the_intervals_that_the_pa
     service: Service, repository: Path
 ) -> None:
     text = (repository / "docs/api.md").read_text(encoding="utf-8")
-    by_network, by_country = (found for found in REQUEST.findall(text) if "/connection_delay_share?" in found)
+    by_network, by_country = (example for example in REQUEST.findall(text) if "/connection_delay_share?" in example)
     rows = {row["treatment"]: row for row in service.client.get(by_network).json()["rows"]}
     assert rows["unknown"]["effect_lower"] is not None
     assert f"`{rows['cable']['verdict']}`" in text

@@ -41,8 +41,8 @@ def uv(repository: Path) -> str:
 @pytest.fixture(scope="module")
 def release(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the files that `make release` leaves: SOJOURN_RELEASE, or one made here."""
-    if given := os.environ.get("SOJOURN_RELEASE"):
-        return Path(given).resolve()
+    if folder := os.environ.get("SOJOURN_RELEASE"):
+        return Path(folder).resolve()
     out = tmp_path_factory.mktemp("dist")
     for script in ("build.sh", "release.sh"):
         done = subprocess.run(

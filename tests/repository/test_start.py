@@ -22,8 +22,8 @@ try:
     main()
 finally:
     names = {name.partition(".")[0] for name in sys.modules}
-    known = set(sys.stdlib_module_names) | {"__main__", "__mp_main__", "cython_runtime"}
-    out.write_text(json.dumps(sorted(n for n in names - known if not n.startswith(("_", "sitecustomize")))))
+    standard = set(sys.stdlib_module_names) | {"__main__", "__mp_main__", "cython_runtime"}
+    out.write_text(json.dumps(sorted(n for n in names - standard if not n.startswith(("_", "sitecustomize")))))
 """
 
 #: Typer with what it is made of, and the packages that declare commands and the names in their choices.

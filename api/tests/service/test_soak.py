@@ -37,7 +37,7 @@ def targets() -> list[str]:
     return [*rows, "/v1/studies", "/v1/datasets", "/healthz", "/nowhere", "/metrics"]
 
 
-def asked(server: Server, wanted: list[str]) -> tuple[list[float], set[int]]:
+def seconds_and_statuses(server: Server, wanted: list[str]) -> tuple[list[float], set[int]]:
     """Return the seconds of each request, over one connection for a hundred of them, and the statuses."""
     took: list[float] = []
     statuses: set[int] = set()
@@ -65,7 +65,7 @@ def test_a_million_requests(tmp_path: Path, write: Callable[..., Path], build: B
         for _ in range(WINDOWS):
             wanted = [[next(endless) for _ in range(each)] for _ in range(CLIENTS)]
             with ThreadPoolExecutor(CLIENTS) as pool:
-                answers = list(pool.map(lambda one: asked(server, one), wanted))
+                answers = list(pool.map(lambda one: seconds_and_statuses(server, one), wanted))
             took = sorted(seconds for some, _ in answers for seconds in some)
             statuses = set().union(*(codes for _, codes in answers))
             assert statuses <= {200, 404, 422}, statuses
