@@ -1,5 +1,6 @@
--- Flows whose rates a measurement tool recorded, with the role in which each shares the link. Runs with a capture after the bottleneck or
--- with published bytes get their rates from there. Only flows of the same tool are compared, because tools count bytes differently.
+-- Flows whose rates a measurement tool recorded, with the role in which each shares the link. Runs with a usable capture after the
+-- bottleneck or with published bytes get their rates from there. Only flows of the same tool are compared, because tools count bytes
+-- differently.
 with
 
 series_values as (
@@ -19,7 +20,9 @@ series_files as (
 
 captures as (
     select * from {{ ref('int_run_source_usable') }}
-    where measurement = 'capture_after'
+    where
+        measurement = 'capture_after'
+        and is_usable
 ),
 
 published_runs as (
