@@ -213,7 +213,7 @@ def test_the_page_has_the_findings_of_its_study_alone(capsys: pytest.CaptureFixt
     sections = {one["key"]: one for one in numbers(capsys, var)["sections"]}
     *shown, more = sections["findings"]["points"]
     assert shown == [f"FQ-CoDel waits least in setting {number}." for number in range(10, 22)]
-    assert more == "1 further sentence: /v1/findings?study_id=planted&run_id__null=true."
+    assert more == "1 more sentence: /v1/findings?study_id=planted&run_id__null=true."
 
 
 def test_a_logarithm_gives_ratios(capsys: pytest.CaptureFixture[str], var: Path) -> None:

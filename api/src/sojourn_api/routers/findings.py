@@ -84,7 +84,7 @@ def findings(request: Request, parameters: Annotated[RowsParameters, Query()]) -
     """Return rows of the dataset `finding`: the verdict on a question for each setting, its sentence and first number.
 
     `question` is `queue`, `run`, `marks`, `study`, `wild`, `access`, `captures`, `tools` or `trust`; every other
-    column filters too. `run_id__null=true` leaves out the findings of single runs. `finding_number` has the other
+    column filters too. `run_id__null=true` leaves out findings about individual runs. `finding_number` has the other
     numbers.
     """
     return rows.rows(request, "finding", parameters)

@@ -85,15 +85,15 @@ FLOW_ECN = Table(
         Column(
             "echoed_ce_packets_min",
             INT64,
-            "lower bound of the CE packets that the other end reported: increments of its ACE field modulo 8; "
-            "null without Accurate ECN, or if the field is always 0",
+            "lower bound on the number of CE packets that the other end reported: increments of its ACE field modulo "
+            "8; null without Accurate ECN, or if the field is always 0",
             source="RFC 9768, 3.2.2",
         ),
         Column(
             "echoed_ce_packets_max",
             INT64,
-            "upper bound of these packets, from the packets that each acknowledgement can cover and the bytes in "
-            "its option",
+            "upper bound on the number of these packets, from the packets that each acknowledgement can cover and "
+            "the bytes in its option",
             source="RFC 9768, A.1 and A.2",
         ),
         *(
@@ -149,7 +149,8 @@ FLOW_ECN = Table(
         Column(
             "echo_runs",
             INT64,
-            "runs of such segments, a lower bound of the marked packets; null if not TCP, or with Accurate ECN",
+            "runs of such segments, a lower bound on the number of marked packets; null if not TCP, or with "
+            "Accurate ECN",
             source="RFC 3168, 6.1.3",
         ),
         Column(

@@ -101,7 +101,7 @@ def findings_sections(runs: SelectedRuns) -> list[Section]:
     left = len(runs.findings) - MOST_FINDINGS
     if left > 0:
         study = quote(runs.study["study_id"], safe="")
-        section.points.append(f"{counted(left, 'further sentence')}: /v1/findings?study_id={study}&run_id__null=true.")
+        section.points.append(f"{counted(left, 'more sentence')}: /v1/findings?study_id={study}&run_id__null=true.")
     return [section]
 
 

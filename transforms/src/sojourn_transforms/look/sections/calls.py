@@ -69,7 +69,7 @@ def _rtp(view: View) -> Items:
 
 
 def _mos_bound(row: Mapping[str, Any]) -> tuple[float | None, str]:
-    """Return an upper bound of the MOS of a voice stream, or why there is none."""
+    """Return an upper bound on the MOS of a voice stream, or why there is none."""
     if row["media_type"] not in (None, "audio"):
         return None, f"the stream is {row['media_type']}; G.107 is for voice"
     if row["loss_ratio"] is None:

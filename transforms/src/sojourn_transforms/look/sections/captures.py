@@ -295,7 +295,7 @@ def _rates(view: View, section: Section, recordings: Sequence[Mapping[str, Any]]
         )
     left = sum(1 for row in recordings if row["packets"]) - RECORDINGS_DRAWN
     if left > 0:
-        section.absent.append(f"Figures over time of {counted(left, 'further recording')}: the tables include them.")
+        section.absent.append(f"Figures over time of {counted(left, 'more recording')}: the tables include them.")
     return items
 
 
@@ -344,9 +344,9 @@ def _flows(view: View, flows: int) -> Table:
         Evidence("as in the headings", counted(len(rows), "flow"), "none: each row is one flow"),
         left if flows > len(rows) else "",
         note=(
-            "RTT is to the responder; its minimum and maximum are single samples. The bound of the queuing delay is "
-            "the maximum minus the minimum of the smoothed RTT, which single packets may exceed; it needs 10 RTT "
-            "samples. Hosts are not named; servers are named by their registrable domain if a handshake shows it."
+            "RTT is to the responder; its minimum and maximum are individual samples. The bound on the queuing delay "
+            "is the maximum minus the minimum of the smoothed RTT, which individual packets may exceed; it needs 10 "
+            "RTT samples. Hosts are not named; servers are named by their registrable domain if a handshake shows it."
         ),
     )
 

@@ -43,16 +43,14 @@ def points_sections(view: View) -> list[Section]:
     for number, pair in enumerate(compared.pairs[:_DRAWN]):
         section.items += _figures(pair, names, number)
     if len(compared.pairs) > _DRAWN:
-        further = counted(len(compared.pairs) - _DRAWN, "further pair")
+        further = counted(len(compared.pairs) - _DRAWN, "more pair")
         section.absent.append(f"Figures of {further}: see the table.")
     section.absent += [_apart(one, names) for one in compared.apart[:_DRAWN]]
     if len(compared.apart) > _DRAWN:
-        section.absent.append(
-            f"{counted(len(compared.apart) - _DRAWN, 'further pair')} of recordings: also kept apart."
-        )
+        section.absent.append(f"{counted(len(compared.apart) - _DRAWN, 'more pair')} of recordings: also kept apart.")
     if compared.not_compared:
         section.absent.append(
-            f"{counted(compared.not_compared, 'further pair')} of recordings with flows between the same ends: not "
+            f"{counted(compared.not_compared, 'more pair')} of recordings with flows between the same ends: not "
             "compared. Give the two captures alone, or a manifest."
         )
     return [section]

@@ -63,7 +63,7 @@ def runs_sections(view: View) -> list[Section]:
         section.items += _figures(view, section, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
-            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: tables and "
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'more run')}: tables and "
             "configurations include them. Give the folder of a run to see its own."
         )
     section.items += _tables(view, section, runs)

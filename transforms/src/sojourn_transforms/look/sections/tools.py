@@ -52,7 +52,7 @@ def tools_sections(view: View) -> list[Section]:
         section.items += _over_time(view, run, number)
     if len(runs) > RUNS_DRAWN:
         section.absent.append(
-            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'further run')}: the tables include them."
+            f"Figures over time of {counted(len(runs) - RUNS_DRAWN, 'more run')}: the tables include them."
         )
     section.items += _tables(view, section)
     return [section]
@@ -112,7 +112,7 @@ def _cdf(view: View, section: Section, runs: Sequence[dict[str, Any]]) -> Items:
             data_of(curves, "delay_ms", "share_ratio"),
             lambda axes: delay_cdf(axes, curves, "delay (ms)", "cumulative share of samples"),
             height_inches=2.6 + 0.14 * len(curves),
-            note=f"{counted(left, 'further distribution')} of other runs or bases: not drawn." if left else "",
+            note=f"{counted(left, 'more distribution')} of other runs or bases: not drawn." if left else "",
         )
     ]
 
@@ -223,7 +223,7 @@ def _over_time(view: View, run: Mapping[str, Any], number: int) -> Items:
                 data_of(curves, "time_s", "value"),
                 lambda axes, curves=curves, label=label: over_time(axes, curves, label),  # type: ignore[misc]
                 height_inches=2.6 + 0.07 * len(curves),
-                note=f"{counted(left, 'further series', 'further series')} left off." if left > 0 else "",
+                note=f"{counted(left, 'more series', 'more series')} left off." if left > 0 else "",
             )
         )
     return items

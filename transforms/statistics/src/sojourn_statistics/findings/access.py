@@ -46,7 +46,7 @@ def _finding(whole: Row, sites: list[Row]) -> Finding:
         context=(
             f"{synthetic}{whole['dataset']} · {whole['day']} · {counted(whole['lines'], 'line')} · "
             f"{counted(whole['rtt_samples'], 'RTT sample')}. A line is a circuit, or a host where no circuit is known. "
-            "The rise of its mean RTT above its minimum is an upper bound of its mean queuing delay; intervals (95 %) "
+            "The rise of its mean RTT above its minimum is an upper bound on its mean queuing delay; intervals (95 %) "
             "are for the median over lines."
         ),
         sources=("access_delay",),

@@ -131,7 +131,7 @@ def _context(dataset: str, recordings: list[Row]) -> str:
         f"{counted(refused, 'record')} refused" if refused else "no record refused",
     )
     context = (
-        f"{' · '.join(parts)}. Maximum minus minimum of the smoothed RTT of a connection: an upper bound of its "
+        f"{' · '.join(parts)}. Maximum minus minimum of the smoothed RTT of a connection: an upper bound on its "
         "queuing delay. All recordings of the data set count together, whatever their queue."
     )
     if pairs:

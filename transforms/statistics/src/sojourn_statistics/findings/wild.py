@@ -61,7 +61,7 @@ def _finding(key: tuple[Any, ...], rows: list[Row], median_ms: float | None, tot
         detail=detail,
         context=(
             f"{setting['dataset']} · {connections:,} of {counted(total, f'{kind} connection')} of this build, of "
-            f"{counted(hosts, 'host')} · maximum minus minimum of the RTT of a connection, an upper bound of its wait"
+            f"{counted(hosts, 'host')} · maximum minus minimum of the RTT of a connection, an upper bound on its wait"
         ),
         sources=("queuing_delay_share", "connection_queuing_delay_quantile"),
         numbers=tuple(numbers),
