@@ -21,10 +21,11 @@ from sojourn_transforms.models_in_memory import ModelsInMemory
 _INTRODUCTION = """\
 `make validation` writes this page. *Stated* is the study's figure. *Recomputed* is the same figure from the study's
 bundled data, which only TMA'23 has (half of its runs). The other three studies have published no data, so their
-figures are recomputed only if you have it: `published_selection` defines the values used, `published_figure` lists
-them, and tests use planted values. The *verdict* is "agrees" if the recomputed figure is within the tolerance in every
-group of runs. *Own testbed* counts the configurations in `testbed/results` to which the statement applies, by verdict,
-with the reason (`published_replication`). These are separate measurements and do not recompute the study's figure."""
+figures are recomputed only if you have that data. `published_selection` defines which values are used, and
+`published_figure` lists the values. Tests use planted values. The *verdict* is "agrees" if the recomputed figure is
+within the tolerance in every group of runs. *Own testbed* counts the configurations in `testbed/results` to which the
+statement applies, by verdict, with the reason (`published_replication`). These are separate measurements and do not
+recompute the study's figure."""
 
 _COLUMNS = ("finding", "quantity", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
 _VERDICTS = ("agrees", "differs", "not judged", "not answered")
