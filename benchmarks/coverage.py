@@ -348,12 +348,14 @@ def family_table(studies: int) -> Iterator[str]:
 def report(studies: int) -> Iterator[str]:
     """Yield the generated part of docs/statistics.md."""
     error = 100 * math.sqrt(0.95 * 0.05 / studies)
-    yield f"Coverage in % over {studies:,} simulated studies for n = {' / '.join(map(str, SIZES))}. Three standard"
-    yield f"errors of the simulation are {3 * error:.2f}. A dash: refused for that n; an empty cell: not applicable."
+    sizes = " / ".join(map(str, SIZES))
+    yield f"The table shows the coverage in % over {studies:,} simulated studies for n = {sizes}. Three standard errors of"
+    yield f"the simulation are {3 * error:.2f}. A dash means that the estimator refuses this n. An empty cell means that it"
+    yield "does not apply."
     yield ""
     yield from coverage_table(studies)
     yield ""
-    yield f"Families with at least one false finding at the 5 % level, in % of {studies:,} simulated families:"
+    yield f"This table shows the share of {studies:,} simulated families with a false finding at the 5 % level, in %:"
     yield ""
     yield from family_table(studies)
 

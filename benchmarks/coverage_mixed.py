@@ -115,7 +115,7 @@ def report(studies: int) -> Iterator[str]:
     """Yield the generated part of docs/statistics.md."""
     error = 100 * math.sqrt(0.95 * 0.05 / studies)
     yield (
-        f"Coverage in % over {studies:,} simulated studies of {len(CELLS)} cells for "
+        f"The table shows the coverage in % over {studies:,} simulated studies of {len(CELLS)} cells for "
         f"{' / '.join(map(str, BLOCKS))} blocks. Three standard errors of the simulation are {3 * error:.1f}. "
         "Figures in brackets cover only the studies whose block variance is estimated as 0. The last column has the "
         "share of these studies and the share of refused studies, in %."
