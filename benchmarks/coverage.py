@@ -349,9 +349,9 @@ def report(studies: int) -> Iterator[str]:
     """Yield the generated part of docs/statistics.md."""
     error = 100 * math.sqrt(0.95 * 0.05 / studies)
     sizes = " / ".join(map(str, SIZES))
-    yield f"The table shows the coverage in % over {studies:,} simulated studies for n = {sizes}. Three standard errors of"
-    yield f"the simulation are {3 * error:.2f}. A dash means that the estimator refuses this n. An empty cell means that it"
-    yield "does not apply."
+    yield f"The table shows the coverage in % over {studies:,} simulated studies for n = {sizes}. Three standard errors"
+    yield f"of the simulation are {3 * error:.2f}. A dash means that the estimator refuses this n. An empty cell means"
+    yield "that it does not apply."
     yield ""
     yield from coverage_table(studies)
     yield ""

@@ -61,7 +61,7 @@ WORLDS = (
 )
 QUANTITIES = {
     "difference averaged over the other factors": {"queue": "CoDel"},
-    "difference at one level of the other factors": {"queue": "CoDel", "congestion control": "bbr", "rate": "4 Mbit/s"},
+    "difference at one level of each other factor": {"queue": "CoDel", "congestion control": "bbr", "rate": "4 Mbit/s"},
 }
 
 
