@@ -1,4 +1,9 @@
-"""What each command loads before it does its work: names of modules, because times depend on the machine."""
+"""What each command loads before it does its work: names of modules, because times depend on the machine.
+
+`sojourn --help` took 0.8 s of CPU when every command loaded SciPy, statsmodels, pandas, DuckDB and the lake's schema.
+Now a module that declares commands imports nothing heavier than Typer, and the module that does the work is imported
+once the arguments are checked. Typer stays below 0.25, which imports pydantic, and help is plain text without Rich.
+"""
 
 from __future__ import annotations
 
