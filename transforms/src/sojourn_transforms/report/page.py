@@ -123,7 +123,7 @@ def model_section(fitted: Fitted) -> Section:
         "MixedLM of statsmodels"
         f"{', and a search of the profile likelihood' if fitted.fit.is_searched else ''}). "
         "Intervals are t intervals of 95 % with Satterthwaite's degrees of freedom; p-values of differences are "
-        "corrected by Holm over all differences by one factor."
+        "Holm-corrected over all differences for one factor."
     )
     if fitted.fit.is_singular:
         section.points.append(
