@@ -336,7 +336,9 @@ def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str
         one.axhline(0, color="0.4", linewidth=0.8)
         one.set_ylim(-1.05, 1.05)
         where = f", {direction}" if direction else ""
-        one.set_title(f"{application}{where}; {runs_of(shown, ['setting', 'bandwidth_bps'])} a setting and rate")
+        one.set_title(
+            f"{application}{where}; {runs_of(shown, ['setting', 'bandwidth_bps'])} for each configuration and rate"
+        )
         for row in stated:
             if is_of_direction(row, direction):
                 band_of_stated(one, row)
@@ -399,7 +401,7 @@ def queue_figure(
         runs_by_rate(one, records(shown), label, series, rates[application])
         where = f", {direction}" if direction else ""
         words = runs_of(shown, ["setting", "bandwidth_bps"])
-        one.set_title(f"{application}, {queue}{where}; {words} a setting and rate", fontsize=8)
+        one.set_title(f"{application}, {queue}{where}; {words} for each configuration and rate", fontsize=8)
         if log:
             one.set_yscale("log")
             one.set_ylim(low / 1.3, high * 1.3)

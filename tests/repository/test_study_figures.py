@@ -316,7 +316,7 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
     assert drawn.pop("pam21-figure-03-04-07-t-codel").get_suptitle() == "t, CoDel"
     teams, zoom = drawn.pop("pam21-figure-03-04-07-two-fq-codel").axes
     for axes, application, rate, value in ((teams, "teams", "4", 0.9), (zoom, "zoom", "0.5", 0.2)):
-        assert axes.get_title(loc="left") == f"{application}, downlink; n = 1 a setting and rate"
+        assert axes.get_title(loc="left") == f"{application}, downlink; n = 1 for each configuration and rate"
         assert [label.get_text() for label in axes.get_xticklabels()] == [rate]
         assert [list(line.get_ydata()) for line in axes.lines if line.get_label().startswith("against")] == [[value]]
     assert set(drawn) == {"pam21-figure-03-04-07-s-codel", "pam21-figure-03-04-07-s-fq-codel"}

@@ -30,7 +30,7 @@ RATING_CONTRAST = Mart(
     name="rating_contrast",
     description=(
         "Two conditions of an item, contrasted in two ways: whether the intervals of their means are apart, as PAM'21 "
-        "reads them, and the paired t test over people who rated both, corrected by Holm over the pairs of an item."
+        "reads them, and the paired t test over people who rated both, Holm-corrected over the pairs of an item."
     ),
     grain="two conditions of one item, on one scale",
     key=("study_id", "item", "scale_lowest", "scale_highest", "baseline_condition", "condition"),

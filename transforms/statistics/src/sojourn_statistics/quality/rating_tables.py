@@ -66,7 +66,7 @@ CONTRAST_COLUMNS: Final = (
     TableColumn("p_value", _REAL, None, "Two-sided p-value of the paired t test, of itself."),
     TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null if there is one."),
     TableColumn("family_tests", _WHOLE, None, "Tests that the correction is over: all pairs of a study's item.", False),
-    TableColumn("p_corrected", _REAL, None, "p-value corrected by Holm over the family."),
+    TableColumn("p_corrected", _REAL, None, "p-value corrected with Holm's method over the family."),
     TableColumn("verdict", _TEXT, None, "The finding of the paired test in plain words.", False),
     _UNIT,
 )
@@ -179,7 +179,7 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
     -------
     pyarrow.Table
         Columns `CONTRAST_COLUMNS`: one row for each pair of conditions of a study, item and scale; the baseline is the
-        first by name. p-values are corrected by Holm over the pairs of one study, item and scale.
+        first by name. p-values are corrected with Holm's method over the pairs of one study, item and scale.
     """
     contrasts: list[dict[str, Any]] = []
     for group, conditions in _grouped(rows).items():
