@@ -88,7 +88,7 @@ def test_no_record_is_refused_for_a_reason_that_is_only_a_text() -> None:
 
 def test_every_link_type_and_form_that_the_source_declares_is_exported() -> None:
     links = (DECODE / "packet" / "link_type.rs").read_text().partition("#[cfg(test)]")[0]
-    numbers = {int(number) for number in re.findall(r"known\(\s*(\d+),", links)}
+    numbers = {int(number) for number in re.findall(r"\blink_type\(\s*(\d+),", links)}
     assert numbers == {link.number for link in _native.link_types()}
     (body,) = re.findall(r"enum LinkType \{(.*?)^\}", links, re.MULTILINE | re.DOTALL)
     layers = set(re.findall(r"^    (\w+)[,(]", body, re.MULTILINE)) - {"Other"}
