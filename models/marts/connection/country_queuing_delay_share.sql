@@ -43,9 +43,11 @@ final as (
         connections,
         connections_above,
         cast(connections_above as double) / connections as connection_share_above_ratio,
-        row_number() over (
-            partition by dataset, synthetic, rtt_basis, sample_basis, threshold_us
-            order by case when country = 'withheld' then 0 else 1 end asc, connections desc, country asc
+        cast(
+            row_number() over (
+                partition by dataset, synthetic, rtt_basis, sample_basis, threshold_us
+                order by case when country = 'withheld' then 0 else 1 end asc, connections desc, country asc
+            ) as bigint
         ) as place,
         true as is_upper_bound
     from counted
