@@ -57,10 +57,12 @@ final as (
     select
         flows.study_id,
         flows.run_id,
-        row_number() over (
-            partition by flows.study_id, flows.run_id
-            order by flows.first_packet_index
-        ) - 1 as queue_flow_number,
+        cast(
+            row_number() over (
+                partition by flows.study_id, flows.run_id
+                order by flows.first_packet_index
+            ) - 1 as bigint
+        ) as queue_flow_number,
         flows.role,
         flows.flow_number,
         flows.protocol,
