@@ -73,6 +73,19 @@ CASES: dict[str, tuple[str, Callable[[], str | bytes], str]] = {
     ),
     "iperf2": ("a.csv", lambda: IPERF2.replace(",10000000\n", ",90000000000000\n"), "rate_bps: above 10000000000000"),
     "iperf2, UDP": ("a.csv", lambda: IPERF2_UDP.replace(",0.25,", ",999999999999,"), "jitter_ms: above 3600000"),
+    "iperf3, sum at the end": (
+        "a.json",
+        lambda: changed(iperf3(), ("end", "sum_sent", "bits_per_second"), None),
+        "bits_per_second: not a number",
+    ),
+    "iperf2, rate": (
+        "a.csv", lambda: IPERF2.replace("8000000", "99999999999999999999", 1), "rate_bps: larger than any measurement",
+    ),
+    "irtt, one way": (
+        "a.json",
+        lambda: changed(irtt(), ("round_trips", 0, "delay", "send"), "1 ms"),
+        "send delay: not a number",
+    ),
     "irtt": (
         "a.json",
         lambda: changed(irtt(), ("round_trips", 0, "delay", "rtt"), 4 * 10**15),

@@ -115,7 +115,7 @@ class Iperf2(Format):
     name = "iperf2"
     without_facts = "iperf2 report without a line that can be read"
     holds_addresses = False
-    version = "iperf2-9"
+    version = "iperf2-10"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is one of a report, or its header, also as a spreadsheet saves it."""
@@ -339,7 +339,9 @@ def _values(reported: _Line, transfer: _Transfer, reading: Reading) -> list[tupl
     values += reported.more
     rows = []
     for metric, basis, value in values:
-        if value is not None and not (is_total and metric == "cwnd_packets"):
+        if value is None:
+            reading.refuse(f"{metric}: larger than any measurement")
+        elif not (is_total and metric == "cwnd_packets"):
             kind = SeriesKind(f"{name} {metric}", metric, "total" if is_total else basis, flow, role)
             time_s, duration_s = (None, end_s - start_s) if is_total else (end_s, end_s - start_s)
             rows.append((kind, Sample(value, time_s=time_s, duration_s=duration_s)))

@@ -59,7 +59,7 @@ class Iperf3(Format):
     name = "iperf3"
     without_facts = "iperf3 measured nothing: the test failed before its first interval"
     holds_addresses = True
-    version = "iperf3-7"
+    version = "iperf3-8"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has a start of iperf3, or is the first of a stream of events."""
@@ -223,13 +223,16 @@ class _Result:
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
         seconds = number(totals.get("seconds"))
         for key, (metric, factor) in END_METRICS.items():
-            if name.startswith("end sum_sent") and key in RECEIVER_METRICS and not totals.get(key):
-                # A sender knows neither, and writes 0.
+            # A sender knows neither of the receiver's, and writes 0.
+            is_unknown = name.startswith("end sum_sent") and key in RECEIVER_METRICS and not totals.get(key)
+            if key not in totals or is_unknown:
                 continue
-            value = _value(totals.get(key), factor)
-            if key == "lost_packets" and is_more_than_sent(value, number(totals.get("packets"))):
+            value = _value(totals[key], factor)
+            if value is None:
+                self._reading.refuse(f"{key}: not a number")
+            elif key == "lost_packets" and is_more_than_sent(value, number(totals.get("packets"))):
                 self._reading.refuse(MORE_LOST)
-            elif value is not None:
+            else:
                 yield from self._add(name, key, metric, "total", direction, [Sample(value, duration_s=seconds)], flow)
 
     def _add(

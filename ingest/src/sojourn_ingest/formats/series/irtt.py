@@ -27,7 +27,7 @@ class Irtt(Format):
     name = "irtt"
     without_facts = "irtt result without a round trip; the test ended before its first packet"
     holds_addresses = False
-    version = "irtt-6"
+    version = "irtt-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document states irtt's versions."""
@@ -66,8 +66,12 @@ class Irtt(Format):
             since_s = None if sent_ns is None or first_ns is None else (sent_ns - first_ns) / 1e9
             samples.append(Sample(None if is_lost or rtt_ns is None else rtt_ns / 1e6, sent_ns, since_s))
             for way, delays in one_way.items():
-                delay_ns = number(_at(trip, "delay", way))
-                if delay_ns is not None:
+                stated_ns = _at(trip, "delay", way)
+                delay_ns = number(stated_ns)
+                if delay_ns is None:
+                    # A lost trip has none, and neither has a server without time stamps.
+                    reading.refuse(f"{way} delay: not a number", int(stated_ns is not None))
+                else:
                     delays.append(Sample(delay_ns / 1e6, sent_ns, since_s))
         yield from rows.add(rows.begin(SeriesKind("rtt", "rtt_ms", "samples", FLOW, "probe")), samples)
         for way, delays in one_way.items():
