@@ -37,6 +37,7 @@ configurations_elsewhere as (
         finding_id,
         configuration_id,
         max(case when finding_verdict = 'agrees' then 1 else 0 end) as has_agreed,
+        max(case when finding_verdict = 'same side' then 1 else 0 end) as has_same_side,
         max(case when finding_verdict = 'contradicts' then 1 else 0 end) as has_contradicted
     from replications
     where own_value is not null
@@ -49,9 +50,10 @@ elsewhere as (
     select
         finding_id,
         count(*) as other_configurations,
-        sum(greatest(has_agreed, has_contradicted)) as other_telling_configurations,
+        sum(greatest(has_agreed, has_same_side, has_contradicted)) as other_telling_configurations,
         case
-            when max(has_agreed) = 1 and max(has_contradicted) = 1 then 'mixed'
+            when max(greatest(has_agreed, has_same_side)) = 1 and max(has_contradicted) = 1 then 'mixed'
+            when max(has_same_side) = 1 then 'same side'
             when max(has_agreed) = 1 then 'agrees'
             when max(has_contradicted) = 1 then 'contradicts'
             else 'cannot tell'
@@ -281,6 +283,7 @@ compared as (
                 then case when judged.own_lower >= judged.agrees_from and judged.own_upper <= judged.agrees_to then true end
             when judged.own_statistic = 'ratio'
                 then case when judged.own_lower > 1 or judged.own_upper < 1 then true end
+            -- Studies state no intervals, so other figures are judged by the value alone.
             else
                 (judged.agrees_from is null or judged.own_value >= judged.agrees_from - 1e-9)
                 and (judged.agrees_to is null or judged.own_value <= judged.agrees_to + 1e-9)

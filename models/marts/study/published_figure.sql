@@ -89,7 +89,7 @@ of_runs as (
         ),
         ('concurrencies', "'run'", "'all'", "'mean_tcp_flows'", 'mean_tcp_flows', none),
         ('delays', "'bottleneck'", 'role', "'queuing_delay_max_ms'", 'max_ms', none),
-        ('page_loads', 'item', "'all'", "'page_load_time_ms'", 'page_load_time_ms', none),
+        ('page_loads', 'item', "'all'", "'page_load_time_ms'", 'page_load_time_ms', "load_basis = 'measured'"),
         ('quality_items', 'item', "'app'", "'ssim'", 'score', "qoe_model_id = 'ssim-to-mos'"),
         ('phases', "'competing'", 'incumbent_role', "'incumbent_rate_bps'", 'incumbent_rate_bps', "run_phase = 'competing'"),
     ] %}
@@ -152,6 +152,7 @@ described as (
         lower(study_runs.application) as application,
         lower(study_runs.rival_application) as rival_application,
         study_runs.start_order,
+        study_runs.window_ms,
         study_runs.exclusion_reason,
         study_runs.synthetic
     from of_runs
@@ -164,7 +165,8 @@ described as (
     where of_runs.metric_value is not null
 ),
 
--- Profiles from a study's tables need not name a run; they give their own configuration.
+-- Profiles from a study's tables need not name a run; they give their own configuration. A run with two captures has two profiles: the rate
+-- sent is before the bottleneck. Behind it, the rate falls with the link at once.
 of_steps as (
     select
         profile_id || '/' || {{ plain_text('step_number') }} as item,
@@ -173,7 +175,9 @@ of_steps as (
         to_bps as step_bandwidth_bps,
         reactions.*
     from reactions
-    where reaction = 'fall_below'
+    where
+        reaction = 'fall_below'
+        and rate_basis = 'capture_before'
 
     union all
 
@@ -190,6 +194,7 @@ of_steps as (
 
     union all
 
+    -- The demand is a rate of received data. So is the rate in a study's table.
     select
         profile_id || '/' || {{ plain_text('step_number') }} as item,
         'is_demand_reached' as metric,
@@ -204,6 +209,7 @@ of_steps as (
     where
         reaction = 'back'
         and demand_bps is not null
+        and rate_basis in ('capture_after', 'study_table')
 ),
 
 of_profiles as (
@@ -228,6 +234,7 @@ of_profiles as (
         lower(of_steps.application) as application,
         lower(of_steps.rival_application) as rival_application,
         of_steps.start_order,
+        study_runs.window_ms,
         of_steps.exclusion_reason,
         coalesce(study_runs.synthetic, false) as synthetic
     from of_steps
@@ -351,6 +358,7 @@ named as (
         null as application,
         null as rival_application,
         null as start_order,
+        null as window_ms,
         null as exclusion_reason,
         synthetic
     from of_people
@@ -390,6 +398,7 @@ selected as (
         )
         and (selections.congested_direction is null or selections.congested_direction = named.congested_direction)
         and (selections.queue_limit_packets is null or selections.queue_limit_packets = named.queue_limit_packets)
+        and (selections.window_ms is null or abs(selections.window_ms - named.window_ms) <= 0.01 * selections.window_ms)
         and {{ has_finding_axes('selections', 'named') }}
 ),
 

@@ -43,12 +43,6 @@ run_configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
 
-link_filling as (
-    select threshold_value as demand_ratio
-    from {{ ref('threshold') }}
-    where threshold_id = 'application-fills-link'
-),
-
 -- Numerator and denominator of a statement that is a ratio.
 asked_ratios as (
     select distinct
@@ -195,9 +189,8 @@ own_metrics as (
     select
         metrics.*,
         application_kinds.application_kind,
-        coalesce(demands.demand_bps >= link_filling.demand_ratio * metrics.bandwidth_bps, false) as is_rate_below_demand
+        demands.demand_bps / metrics.bandwidth_bps as demand_ratio
     from metrics
-    cross join link_filling
     left join stating_studies
         on metrics.study_id = stating_studies.study_id
     left join application_kinds
@@ -246,7 +239,8 @@ met as (
         and mappings.baseline_aqm is not distinct from own_metrics.baseline_aqm
         and {{ is_queue_size('mappings.baseline_queue_size_bdp', 'own_metrics.baseline_queue_size_bdp') }}
         and (mappings.application_kind is null or mappings.application_kind = own_metrics.application_kind)
-        and (mappings.is_rate_below_demand is null or own_metrics.is_rate_below_demand)
+        and (mappings.demand_low_ratio is null or mappings.demand_low_ratio <= own_metrics.demand_ratio)
+        and (mappings.demand_high_ratio is null or mappings.demand_high_ratio >= own_metrics.demand_ratio)
         and {{ is_listed('mappings.applications', 'lower(own_metrics.application)') }}
         and {{ is_listed('mappings.rival_applications', 'lower(own_metrics.rival_application)') }}
         and (
@@ -269,20 +263,29 @@ matched as (
     where preference = 1
 ),
 
+-- A printed number stands for all values that round to it.
+stated as (
+    select
+        *,
+        tolerance_low - coalesce(printed_step, 0) / 2 as agrees_from,
+        tolerance_high + coalesce(printed_step, 0) / 2 as agrees_to
+    from findings
+),
+
 judged as (
     select
-        findings.finding_id,
-        findings.study_id as stating_study_id,
-        findings.reference,
-        findings.subject,
-        findings.condition,
-        findings.statistic,
-        findings.metric_unit,
-        findings.stated_low,
-        findings.stated_high,
-        findings.tolerance_low,
-        findings.tolerance_high,
-        findings.reading,
+        stated.finding_id,
+        stated.study_id as stating_study_id,
+        stated.reference,
+        stated.subject,
+        stated.condition,
+        stated.statistic,
+        stated.metric_unit,
+        stated.stated_low,
+        stated.stated_high,
+        stated.tolerance_low,
+        stated.tolerance_high,
+        stated.reading,
         mappings.mapping,
         mappings.words_left_out,
         mappings.direction_low,
@@ -290,15 +293,15 @@ judged as (
         mappings.direction_reading,
         mappings.unmapped_reason,
         matched.*,
-        {{ is_within_band('matched.own_lower', 'matched.own_upper', 'findings.tolerance_low', 'findings.tolerance_high') }}
+        {{ is_within_band('matched.own_lower', 'matched.own_upper', 'stated.agrees_from', 'stated.agrees_to') }}
             as is_within_tolerance,
         {{ is_within_band('matched.own_lower', 'matched.own_upper', 'mappings.direction_low', 'mappings.direction_high') }} as is_on_side,
-        {{ is_within_band('matched.own_upper', 'matched.own_lower', 'findings.tolerance_low', 'findings.tolerance_high') }}
+        {{ is_within_band('matched.own_upper', 'matched.own_lower', 'stated.agrees_from', 'stated.agrees_to') }}
         or {{ is_within_band('matched.own_upper', 'matched.own_lower', 'mappings.direction_low', 'mappings.direction_high') }}
-            as has_value_that_agrees
-    from findings
+            as has_value_on_side
+    from stated
     inner join questions
-        on findings.finding_id = questions.finding_id
+        on stated.finding_id = questions.finding_id
     left join matched
         on
             questions.finding_id = matched.asked_finding_id
@@ -360,22 +363,23 @@ final as (
         case
             when own_value is null then 'no such runs'
             when own_lower is null then 'cannot tell'
-            when is_within_tolerance or is_on_side then 'agrees'
-            when has_value_that_agrees then 'cannot tell'
+            when is_within_tolerance then 'agrees'
+            when is_on_side then 'same side'
+            when has_value_on_side then 'cannot tell'
             else 'contradicts'
         end as finding_verdict,
         case
             when own_value is null then null
             when own_lower is null then 'no interval: ' || interval_null_reason
             when is_within_tolerance then 'the whole interval is within the tolerance'
-            when is_on_side then 'the whole interval is on the side of the statement'
-            when has_value_that_agrees then 'some values of the interval agree and others do not'
-            else 'no value of the interval agrees'
+            when is_on_side then 'the whole interval is on the side of the statement, but not within the tolerance'
+            when has_value_on_side then 'only part of the interval is within the tolerance or on the side of the statement'
+            else 'no value of the interval is within the tolerance or on the side of the statement'
         end as verdict_reason,
         case
             when own_value is not null then null
             when unmapped_reason is not null then unmapped_reason
-            when mapping in ('any_rate', 'any_size') then 'no further configuration of another study matches the statement'
+            when mapping = 'any_rate' then 'no further configuration of another study matches the statement'
             else 'no configuration of another study matches the statement'
         end as not_answered_reason
     from judged

@@ -140,11 +140,11 @@ def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> Non
     if not confirmed(yes, dry_run):
         return
     try:
-        repair(storage, plan, give_up=drop)
+        is_done = repair(storage, plan, give_up=drop)
     except LakeBusyError as error:
         _say(console, f"error: {error}")
         raise typer.Exit(1) from error
-    if again:
+    if again and is_done:
         _say(out, f"{aside} set aside; ingest again, with the same options:")
         _say(out, command)
     if plan.lost and drop:

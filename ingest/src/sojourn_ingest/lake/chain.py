@@ -3,8 +3,8 @@
 A commit without its object would otherwise be no commit: its source would be ingested again, and its files removed as
 what a killed writer left. Each commit has a number and names the one before it with its hash. A compaction ends what is
 to be looked for: the pack takes over all commits up to a number. What nothing follows yet, the last commit and the
-packs, is named by the head, an object that is written before the first commit, and replaced by each writer when it
-ends: without it the last commits may be missing too. Commits of versions without a chain are not missed.
+packs, is named by the head, an object that the first writer makes before all else, and each one replaces when it ends:
+without it the last commits may be missing too, or all of them. Commits of versions without a chain are not missed.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ class Lake:
         self._stored_head = StoredHead(None, 0)
         self._last = Head(0, None, None, ())
         self._gaps: list[Gap] = []
+        self._headless: str | None = None
         self._skips = bool(skip)
         #: Outcomes that are to be made visible together, by the name of their commit; None if none does.
         self._waiting: dict[str, tuple[Commit, Outcome]] | None = None
@@ -102,13 +103,14 @@ class Lake:
             If a commit is damaged, or commits vanish faster than they can be read.
         """
         commits = self._read()
-        self._gaps = self._gaps_of_listing()
-        if self._gaps or self._lacks_head():
+        self._gaps, self._headless = self._gaps_of_listing(), self._why_headless()
+        if self._gaps or self._headless:
             # A listing is not atomic: it may have what a writer just made without what came before. The next one has
             # all up to there.
             first, last = self._gaps, self._last.number
             commits = self._read()
             self._gaps = [gap for gap in self._gaps_of_listing(last) if gap.kind == "commit" or gap in first]
+            self._headless = self._headless and self._why_headless()
         self._replaced = {name for commit in commits.values() for name in commit.replaces}
         self._moved = moved_files(self._stored.packs.values())
         self._live = LiveCommits(commit for commit in commits.values() if commit.name not in self._replaced)
@@ -297,7 +299,7 @@ class Lake:
 
     def _publish(self, commit: Commit) -> None:
         if self._stored_head.head is None:
-            # Before the first commit that is chained: from here on a lake without a head is not whole.
+            # A repair adds the first commit that is chained.
             self._stored_head = write_head(self.storage, self._stored_head, self._last)
         commit = replace(commit, link=self._last.next_link)
         if self._stored.publish(commit):
@@ -332,8 +334,7 @@ class Lake:
         self._write_head()
 
     def _write_head(self) -> None:
-        head = self._stored_head.head
-        if self._last != head and (head is not None or self._last.number or self._last.packs):
+        if self._last != self._stored_head.head:
             self._stored_head = write_head(self.storage, self._stored_head, self._last)
 
     @contextmanager
@@ -354,6 +355,7 @@ class Lake:
             self.refresh()
             if missing := self.missing():
                 raise LakeDamagedError(f"{self.storage.uri}: {missing[0]}; run {repair_command(self.storage.uri)}")
+            # Before anything else: from here on a lake without a head is not whole.
             self._write_head()
             if unnamed := self.unnamed_files():
                 more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
@@ -422,12 +424,21 @@ class Lake:
         """The object of the head if it cannot be read; what only it named cannot be missed."""
         return self._stored_head.damaged
 
-    def _lacks_head(self) -> bool:
-        """Return whether there is no head although commits are chained: with it, the last of them may have gone."""
+    @property
+    def ends_unknown(self) -> bool:
+        """Whether nobody can tell where the chain ended, and so how many commits are missing."""
+        return bool(self.damaged_head or self._headless)
+
+    def _why_headless(self) -> str | None:
+        """Return what is missing if there is no head although a writer of this version was here; None otherwise."""
         if self._stored_head.head is not None or self.damaged_head:
-            return False
-        packs_of_chain = any(pack.covers is not None for pack in self.packs())
-        return packs_of_chain or any(commit.link for commit in self._stored.commits.values())
+            return None
+        commits, packs = self._stored.commits, self.packs()
+        if any(pack.covers is not None for pack in packs) or any(commit.link for commit in commits.values()):
+            return "the head of the chain is missing, and perhaps the last commits"
+        if not (commits or packs or self._skips) and self._files_without(()):
+            return "there are data files, but the head of the chain and all commits are missing"
+        return None
 
     def missing(self) -> tuple[str, ...]:
         """Return what is missing of the chain or not as it was written, one line each.
@@ -438,5 +449,5 @@ class Lake:
             *(gap.text for gap in ([] if self._skips else self._gaps)),
             *(f"commit {name} is not the one that the next commit names" for name in self.altered_commits()),
             *([f"{self.damaged_head} is damaged"] if self.damaged_head else []),
-            *(["the head of the chain is missing, and perhaps the last commits"] if self._lacks_head() else []),
+            *([self._headless] if self._headless and self._stored_head.head is None else []),
         )

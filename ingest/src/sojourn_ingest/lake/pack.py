@@ -93,7 +93,7 @@ class Pack:
 def outcome_pack(commits: Sequence[Commit], outcomes: DataFile) -> Pack:
     """Return the pack of commits without facts, whose outcomes are the rows of one file, one of each commit.
 
-    It takes over no other commit. Each commit names a file of its own, as if a compaction had put these together.
+    It takes over no other commit, yet belongs to a chain. Each commit names a file of its own, as if a compaction had put these together.
     """
     size_bytes = outcomes.size_bytes // len(commits)
     named = [
@@ -101,4 +101,4 @@ def outcome_pack(commits: Sequence[Commit], outcomes: DataFile) -> Pack:
         for one in commits
     ]
     parts = (Part(one.files[0].path, one.source_path, one.content_hash, one.decoder_version) for one in named)
-    return Pack(tuple(named), (SharedFile(outcomes, tuple(parts)),))
+    return Pack(tuple(named), (SharedFile(outcomes, tuple(parts)),), covers=0)

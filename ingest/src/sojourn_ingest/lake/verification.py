@@ -120,6 +120,21 @@ def unnamed_outcomes(lake: Lake) -> list[tuple[str, str]]:
     return sorted(set(unnamed))
 
 
+def has_facts_of_unknown_sources(lake: Lake) -> bool:
+    """Return whether files that no commit names hold facts of a source that no outcome and no commit names either."""
+    known = {content for _, content in unnamed_outcomes(lake)} | {commit.content_hash for commit in lake.live()}
+    for name in lake.unnamed_files():
+        if not name.startswith(f"data/{OUTCOMES}/"):
+            try:
+                hashes = pq.read_table(lake.storage.local(name), columns=["source_hash"]).column(0).unique().to_pylist()
+            except (OSError, pa.ArrowException):
+                # As of an outcome: it cannot say of which source it was.
+                continue
+            if not known.issuperset(hashes):
+                return True
+    return False
+
+
 def _damage(
     storage: Storage, file: DataFile, sizes: Mapping[str, int], full: bool, on_file: Callable[[str], None]
 ) -> DamageKind | None:

@@ -19,6 +19,7 @@ from sojourn_ingest.lake.stored_commits import pack_object, unreadable_objects
 from sojourn_ingest.lake.verification import (
     Verification,
     give_up_missing_commits,
+    has_facts_of_unknown_sources,
     stored_files,
     unnamed_outcomes,
     verify,
@@ -132,20 +133,23 @@ def _without_commit(lake: Lake) -> list[DamagedSource]:
 def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
     """Return whether as many sources are named by outcomes without a commit as commits are missing or unreadable.
 
-    What a pack that is gone held, or an altered commit, nobody can tell.
+    What a pack that is gone held, or an altered commit, nobody can tell. Where the end of the chain is not known, nor how
+    many commits are missing, each source whose facts are left must be named.
     """
     gaps = lake.gaps()
     unreadable_packs = {name for name in plan.unreadable if name.startswith("packs/")}
     packs = {pack_object(gap.name) for gap in gaps if gap.kind == "pack" and gap.name is not None}
     if lake.altered_commits() or packs - unreadable_packs:
         return False
+    if lake.ends_unknown and has_facts_of_unknown_sources(lake):
+        return False
     lost = max(sum(gap.count for gap in gaps if gap.kind == "commit"), len(plan.unreadable))
     orphaned = [source for source in plan.sources if source.commit is None]
     return len(orphaned) >= lost and all(source.state == "same" for source in orphaned)
 
 
-def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
-    """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot.
+def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> bool:
+    """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot. Return whether it was done.
 
     Unreadable commits and packs go, as nothing can be read with them there, and missing ones are no longer missed: with
     ``give_up`` always, otherwise if what they left names a source for each, and all are there with the same content.
@@ -159,7 +163,7 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
         is_broken = bool(plan.unreadable or plan.verification.missing)
         # Another writer may have changed the lake since the plan was made.
         if is_broken and not give_up and not _all_can_be_ingested_again(Lake(storage, skip=plan.unreadable), plan):
-            return
+            return False
         for name in plan.unreadable:
             storage.delete(name)
         lake = Lake(storage)
@@ -171,6 +175,7 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> None:
             if source.commit is not None and source.commit.name in live and (give_up or source.state == "same"):
                 _set_aside(lake, source.commit)
         lake.remove_leftovers()
+    return True
 
 
 def _set_aside(lake: Lake, commit: Commit) -> None:

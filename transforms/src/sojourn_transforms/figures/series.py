@@ -56,7 +56,7 @@ PLAIN_NAMES = {
     "rtp-cbr": "constant RTP",
     "imc21-median-of-5-s": "until the median over 5 s is what it was (IMC'21)",
     "sojourn-share-held": "until nine tenths of it hold for 10 s",
-    "sojourn-demand-held": "until nine tenths of the demand hold for 10 s",
+    "sojourn-demand-held": "until the demand is met for 10 s",
     "adsl": "ADSL",
     "cable": "cable",
     "ftth": "FTTH",
