@@ -189,7 +189,7 @@ own_metrics as (
     select
         metrics.*,
         application_kinds.application_kind,
-        demands.demand_bps / metrics.bandwidth_bps as demand_ratio
+        demands.demand_bps
     from metrics
     left join stating_studies
         on metrics.study_id = stating_studies.study_id
@@ -239,8 +239,8 @@ met as (
         and mappings.baseline_aqm is not distinct from own_metrics.baseline_aqm
         and {{ is_queue_size('mappings.baseline_queue_size_bdp', 'own_metrics.baseline_queue_size_bdp') }}
         and (mappings.application_kind is null or mappings.application_kind = own_metrics.application_kind)
-        and (mappings.demand_low_ratio is null or mappings.demand_low_ratio <= own_metrics.demand_ratio)
-        and (mappings.demand_high_ratio is null or mappings.demand_high_ratio >= own_metrics.demand_ratio)
+        and (mappings.demand_low_ratio is null or mappings.demand_low_ratio * own_metrics.bandwidth_bps <= own_metrics.demand_bps)
+        and (mappings.demand_high_ratio is null or mappings.demand_high_ratio * own_metrics.bandwidth_bps >= own_metrics.demand_bps)
         and {{ is_listed('mappings.applications', 'lower(own_metrics.application)') }}
         and {{ is_listed('mappings.rival_applications', 'lower(own_metrics.rival_application)') }}
         and (

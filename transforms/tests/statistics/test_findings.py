@@ -304,3 +304,4 @@ def test_statements_of_a_study_are_counted_by_their_verdict(
     """Statements are counted, not their groups."""
     [finding] = study_findings(rows)
     assert (finding.verdict, finding.sentence) == (verdict, sentence)
+    assert "compares the figure alone; only ratios are judged by an interval" in finding.context

@@ -52,8 +52,9 @@ def _finding(study: str, statements: dict[str, list[Row]]) -> Finding:
         headline=headline,
         detail=" ".join(details),
         context=(
-            f"{counted(len(statements), 'statement')} in all. A statement is reproduced if the median over runs is "
-            "within the tolerance with which it can be read from the text or figure."
+            f"{counted(len(statements), 'statement')} in all. A statement is reproduced if the recomputed figure is "
+            "within the tolerance with which it can be read from the text or figure. The study states no intervals, so "
+            "this compares the figure alone; only ratios are judged by an interval."
         ),
         sources=("published_comparison",),
         numbers=(
