@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import Commit, Lake, LakeDamagedError, open_storage
 from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.lake import FEWEST_IN_PACK
 from sojourn_ingest.lake.verification import record_hashes, refuse_damage, verify
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session import IngestSession, files_below
@@ -383,6 +384,88 @@ def test_a_last_commit_that_was_deleted_with_its_head_is_missed(var: Path, folde
     ingest(var, folder)
     assert facts(var) == whole
     assert len(Lake(var / "lake").live()) == 3
+
+
+@pytest.mark.parametrize("held", ["commits", "pack", "outcomes"])
+def test_all_commits_deleted_with_the_head_are_missed(var: Path, folder: Path, tmp_path: Path, held: str) -> None:
+    sources = 3
+    if held == "pack":
+        lake = Lake(var / "lake")
+        with lake.writing():
+            compact(lake, plan_compaction(lake))
+    elif held == "outcomes":
+        # Those of files without facts are in a pack, which stays.
+        sources += FEWEST_IN_PACK
+        for number in range(FEWEST_IN_PACK):
+            (folder / f"{number}.bin").write_bytes(bytes([number, 255]))
+        ingest(var, folder)
+    whole, backup = facts(var), tmp_path / "backup"
+    shutil.copytree(var / "lake", backup)
+    for name in ("heads", "commits", *(["packs"] if held == "pack" else [])):
+        shutil.rmtree(var / "lake" / name)
+    before = sorted((var / "lake").rglob("*.parquet"))
+    runner = CliRunner()
+    result = runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)])
+    assert result.exit_code == 1
+    assert "the head of the chain " in result.output
+    assert "that no commit names: kept until the damage is repaired" in result.output
+    with pytest.raises(LakeDamagedError, match=r"the head of the chain .* missing.*; run sojourn maintain repair"):
+        ingest(var, folder)
+    with pytest.raises(LakeDamagedError, match="the head of the chain "):
+        build(Paths(var), lambda _: None)
+    assert sorted((var / "lake").rglob("*.parquet")) == before
+    shutil.copytree(var / "lake", tmp_path / "damaged")
+    shutil.copytree(backup, var / "lake", dirs_exist_ok=True)
+    assert runner.invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0
+    shutil.rmtree(var / "lake")
+    (tmp_path / "damaged").rename(var / "lake")
+    done = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
+    assert (done.exit_code, f"sojourn ingest {folder / 'a.txt'}" in done.output) == (0, True), done.output
+    assert verify(Lake(var / "lake"), full=True).missing == ()
+    ingest(var, folder)
+    assert facts(var) == whole
+    assert len(Lake(var / "lake").live()) == sources
+    assert verify(Lake(var / "lake"), full=True).missing == ()
+
+
+@pytest.mark.parametrize("outcomes", ["all", "those of b.txt"])
+def test_facts_without_commit_head_and_outcome_are_given_up_only_on_demand(
+    var: Path, folder: Path, outcomes: str
+) -> None:
+    for name in ("heads", "commits"):
+        shutil.rmtree(var / "lake" / name)
+    for path in (var / "lake" / "data" / "ingest_outcome").iterdir():
+        of_b = pq.read_table(path).column("source_path").to_pylist() == [str(folder / "b.txt")]
+        if outcomes == "all" or of_b:
+            path.unlink()
+    before = sorted((var / "lake").rglob("*.parquet"))
+    runner = CliRunner()
+    refused = runner.invoke(maintain, ["repair", "--yes", "--var", str(var)])
+    assert refused.exit_code == 1, refused.output
+    assert "damage remains: restore the named files" in refused.output
+    assert "set aside; ingest again" not in refused.output
+    assert sorted((var / "lake").rglob("*.parquet")) == before
+    assert runner.invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)]).exit_code == 0
+    assert sorted((var / "lake").rglob("*.parquet")) == []
+    assert verify(Lake(var / "lake"), full=True).missing == ()
+
+
+def test_a_first_writer_that_was_killed_before_its_first_commit_leaves_a_whole_lake(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    var = tmp_path / "new"
+    with monkeypatch.context() as patch:
+        patch.setattr(Lake, "_publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(var, folder)
+    assert len(list((var / "lake").rglob("*.parquet"))) > 1
+    assert verify(Lake(var / "lake"), full=True).missing == ()
+    ingest(var, folder)
+    assert len(Lake(var / "lake").live()) == 3
+    assert verify(Lake(var / "lake"), full=True).unnamed == ()
 
 
 def test_a_commit_that_was_written_anew_is_noticed(var: Path) -> None:

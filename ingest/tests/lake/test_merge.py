@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,6 +130,20 @@ def test_a_capture_of_both_labs_is_there_once_under_the_key_of_the_first(
     (shared,) = (commit for commit in one.live() if commit.source_path.endswith("shared.pcap"))
     (holder,) = lake.holding_facts(shared.content_hash)
     assert (holder.source_path, holder.decoder_version) == (shared.source_path, shared.decoder_version)
+
+
+@pytest.mark.parametrize("gone", [["commits/{last}.json"], ["commits", "heads"]])
+def test_a_lake_without_some_of_its_commits_is_refused(
+    labs: tuple[Path, Path], tmp_path: Path, gone: list[str]
+) -> None:
+    one = ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    for name in gone:
+        path = tmp_path / "one" / "lake" / name.format(last=one.live()[0].name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert "missing; run sojourn maintain repair" in said
+    assert not (tmp_path / "all").exists()
 
 
 def test_a_dry_run_writes_nothing(labs: tuple[Path, Path], tmp_path: Path) -> None:

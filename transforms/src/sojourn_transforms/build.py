@@ -111,6 +111,7 @@ def build(
     """
     lake = paths.open_lake()
     if not lake.live():
+        refuse_damage(lake)
         raise BuildError(f"the lake {lake.storage.uri} is empty: run `sojourn ingest PATH…` first")
     try:
         project = find_project()

@@ -12,6 +12,7 @@ import typer
 
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
+from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.printable import counted, printable
 
@@ -23,6 +24,8 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     ------
     MergeError
         If the lakes cannot become one as they are.
+    LakeDamagedError
+        If one of them is damaged.
     typer.Exit
         If the merged lake is being written.
     """
@@ -34,6 +37,8 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
             for lake in lakes:
                 # What is live now stays until the merge has read it, even if files are ingested meanwhile.
                 stack.enter_context(lake.reading())
+        for lake in lakes:
+            refuse_damage(lake)
         plan = plan_merge(lakes)
         _tell(plan, sources)
         if dry_run:

@@ -93,7 +93,8 @@ class Pack:
 def outcome_pack(commits: Sequence[Commit], outcomes: DataFile) -> Pack:
     """Return the pack of commits without facts, whose outcomes are the rows of one file, one of each commit.
 
-    It takes over no other commit, yet belongs to a chain. Each commit names a file of its own, as if a compaction had put these together.
+    It takes over no other commit, but there is a chain where it is. Each commit names a file of its own, as if a
+    compaction had put these together.
     """
     size_bytes = outcomes.size_bytes // len(commits)
     named = [

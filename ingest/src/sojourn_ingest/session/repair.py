@@ -133,8 +133,8 @@ def _without_commit(lake: Lake) -> list[DamagedSource]:
 def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
     """Return whether as many sources are named by outcomes without a commit as commits are missing or unreadable.
 
-    What a pack that is gone held, or an altered commit, nobody can tell. Where the end of the chain is not known, nor how
-    many commits are missing, each source whose facts are left must be named.
+    What a pack that is gone held, or an altered commit, nobody can tell. If nobody can tell either how many commits are
+    missing, every source whose facts are left must be named.
     """
     gaps = lake.gaps()
     unreadable_packs = {name for name in plan.unreadable if name.startswith("packs/")}
@@ -149,7 +149,7 @@ def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
 
 
 def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> bool:
-    """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot. Return whether it was done.
+    """Set aside what is damaged and can be ingested again, with ``give_up`` also what cannot; return whether it was done.
 
     Unreadable commits and packs go, as nothing can be read with them there, and missing ones are no longer missed: with
     ``give_up`` always, otherwise if what they left names a source for each, and all are there with the same content.
