@@ -15,7 +15,8 @@ import pytest
 from matplotlib.figure import Figure
 from notebooks import figures
 
-from sojourn_transforms.deviations import DEVIATIONS, deviations_section
+from sojourn_transforms.deviations import CORRECTED_DEFINITIONS, DEVIATIONS, deviations_section
+from sojourn_transforms.figures import check_family
 
 from .planted_figures import PlantedRows, drawn_by, points
 
@@ -125,6 +126,31 @@ def test_what_tma23_states_of_a_setting_stands_across_its_box() -> None:
         for axes in drawn["tma23-figure-04"].axes
     ]
     assert lines == [{(0.58, 0.75)}, {(0.58, 0.2), (0.58, 0.25)}]
+    # On the line of no harm, the ends of a dashed one are seen.
+    ends = {
+        line.get_marker()
+        for axes in drawn["tma23-figure-04"].axes
+        for line in axes.lines
+        if "stated" in line.get_label()
+    }
+    assert ends == {"|"}
+
+
+def test_what_tma23_states_of_an_application_stands_below_the_title_of_its_panel() -> None:
+    scores = [one | {"metric": "qoe_brisque", "queue_size_bdp": 2, "metric_value": 80.0} for one in CALLS]
+    scores = [one | {"workload": "screen_capture", "aqm": "tail-drop"} for one in scores]
+    row = {"study_id": "tma23-imvca", "finding_id": "tma23-21", "application": "signal", "statistic": "majority above"}
+    planted = PlantedRows(
+        run_metric=scores, run=CALLS, demand=DEMANDS, published_comparison=[row | {"stated_low": 75.0}]
+    )
+    figure = drawn_by("tma23-instant-messengers", '"tma23-figure-11"', planted, before=("calls_of_studies(api)",))
+    (drawn,) = figure.values()
+    drawn.draw_without_rendering()
+    (signal,) = drawn.axes
+    (said,) = signal.texts
+    assert said.get_text() == "- - stated: majority above 75"
+    title = signal._left_title  # type: ignore[attr-defined]
+    assert not title.get_window_extent().overlaps(said.get_window_extent())
 
 
 def test_labels_of_rates_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,13 +333,13 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
             ("CoDel", "uplink", 500_000, 1, -0.5),
         )
     ]  # fmt: skip
-    # Of another study that does not state a direction, nothing is missing.
+    # Of another study that does not state a direction, the title says so.
     runs.append(runs[-1] | {"study_id": "t", "direction": None})
     # One panel for each application, with only the rates that it was measured at.
     other = {"study_id": "two", "queue_label": "FQ-CoDel"}
     runs += [runs[0] | other, runs[2] | other | {"application": "teams", "configuration_id": "d", "metric_value": 0.9}]
     drawn = drawn_by("pam21-zoom-form", '"pam21-figure-03-04-07"', planted_runs(runs))
-    assert drawn.pop("pam21-figure-03-04-07-t-codel").get_suptitle() == "t, CoDel"
+    assert drawn.pop("pam21-figure-03-04-07-t-codel").get_suptitle() == "t, CoDel\ndirection: not stated"
     teams, zoom = drawn.pop("pam21-figure-03-04-07-two-fq-codel").axes
     for axes, application, rate, value in ((teams, "teams", "4", 0.9), (zoom, "zoom", "0.5", 0.2)):
         assert axes.get_title(loc="left") == f"{application}, downlink; n = 1 for each configuration and rate"
@@ -330,6 +356,56 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
     codel = drawn["pam21-figure-03-04-07-s-codel"]
     assert [len(axes.patches) for axes in codel.axes] == [0]
     assert codel.get_suptitle() == "s, CoDel\ndownlink: no runs"
+
+
+def test_a_setting_looks_alike_in_all_figures_of_pam21_and_a_panel_of_one_run_is_a_line_of_the_title() -> None:
+    runs = [
+        PAM21_RUN
+        | {"study_id": "s", "metric": metric, "queue_label": queue, "aqm": "tail-drop", "metric_value": 0.125}
+        | {"start_order": order, "application": application, "bandwidth_bps": rate}
+        for metric in ("flow_rate_equality", "queuing_delay_share_of_maximum_ratio", "queuing_delay_mean_ms")
+        for queue, application, order, rate in (
+            ("tail-drop 2 BDP", "zoom", "app_first", 500_000), ("tail-drop 2 BDP", "zoom", "app_first", 4_000_000),
+            ("tail-drop 10 BDP", "zoom", "tcp_first", 500_000), ("tail-drop 10 BDP", "zoom", "app_first", 500_000),
+            ("tail-drop 10 BDP", "teams", "tcp_first", 4_000_000),
+        )
+    ]  # fmt: skip
+    drawn: dict[str, Figure] = {}
+    for name in ("pam21-figure-03-04-07", "pam21-figure-05", "pam21-figure-06"):
+        drawn |= drawn_by("pam21-zoom-form", f'"{name}"', planted_runs(runs))
+    check_family(drawn.values())
+    settings = [
+        {line.get_label() for axes in figure.axes for line in axes.lines if line.get_label().startswith("against")}
+        for figure in drawn.values()
+    ]
+    assert {"against CUBIC, app first"} in settings  # without the one that comes before it in others
+    single = "teams, tail-drop 10 BDP, downlink, 4 Mbit/s, against CUBIC, TCP first: 0.125"
+    assert [axes.get_title(loc="left")[:22] for axes in drawn["pam21-figure-05-s"].axes] == [
+        "zoom, tail-drop 2 BDP,", "zoom, tail-drop 10 BDP",
+    ]  # fmt: skip
+    assert drawn["pam21-figure-05-s"].get_suptitle().endswith(f"\none run, not drawn: {single}")
+    assert drawn["pam21-figure-06-s"].get_suptitle().endswith(f"\none run, not drawn: {single} ms")
+
+
+def test_a_competitor_looks_alike_in_all_figures_of_imc21() -> None:
+    run = {"study_id": "s", "exclusion_reason": None, "role": "app", "start_order": "app_first", "run_id": "a"}
+    run |= {"metric": "link_share_ratio", "application": "zoom", "rival_application": None, "workload": "call"}
+    run |= {"direction": "downlink", "rtt_ms": 50.0, "metric_value": 0.5}
+    runs = [
+        run | {"queue_label": queue, "congestion_control": control, "bandwidth_bps": rate, "metric": metric}
+        for queue, control in (("CoDel", "cubic"), ("CoDel", "bbr"), ("FQ-CoDel", "bbr"))
+        for rate in (500_000, 4_000_000)
+        for metric in ("link_share_ratio", "rate_bps")
+    ]
+    planted = PlantedRows(run_metric=runs, study=[{"study_id": "s"}])
+    before = ('"imc21-published-shares"', 'share["against"] =', '"imc21-link-share"')
+    drawn = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=before)
+    one, other = (drawn[f"imc21-link-share-s-{queue}"].axes[0] for queue in ("codel", "fq-codel"))
+    (alone,) = (line for line in other.lines if line.get_label() == "against BBRv1")
+    (beside,) = (line for line in one.lines if line.get_label() == "against BBRv1")
+    assert alone.get_color() == beside.get_color()
+    colours = {line.get_label(): line.get_color() for axes in drawn["imc21-bitrates-s"].axes for line in axes.lines}
+    assert colours["incumbent, against BBRv1"] == beside.get_color()
 
 
 def test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text(shared: Path) -> None:
@@ -367,7 +443,8 @@ def names_of_tests() -> set[str]:
 
 def test_every_deviation_is_fixed_and_its_tests_exist(names_of_tests: set[str]) -> None:
     assert [one.number for one in DEVIATIONS] == list(range(1, 13))
-    for one in DEVIATIONS:
+    assert [one.number for one in CORRECTED_DEFINITIONS] == list(range(1, 7))
+    for one in (*DEVIATIONS, *CORRECTED_DEFINITIONS):
         assert one.tests, one.number
         assert set(one.tests) <= names_of_tests, (one.number, set(one.tests) - names_of_tests)
     document = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
@@ -400,6 +477,27 @@ def test_pam21_harm_is_of_each_study_with_runs_and_their_median(capsys: pytest.C
     assert points(drawn["pam21-harm-one"]) == {0.1, 0.3, 0.7, 1.0}
     assert axes.get_title(loc="left") == "zoom against CUBIC, 0.5 Mbit/s; n = 3"
     assert "no incumbent with a demand, and so no harm: late, none" in capsys.readouterr().out
+
+
+def test_harm_of_0_is_a_line_and_a_queue_without_harm_has_a_cross_and_no_point_is_cut() -> None:
+    run = {"exclusion_reason": None, "role": "app", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
+    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
+    run |= {"start_order": "app_first", "study_id": "one"}
+    runs = [
+        run | {"run_id": str(number), "queue_label": queue, "harm_metric": metric, "harm_ratio": harm}
+        for number, queue, metric, harm in (
+            (1, "CoDel", "throughput", -0.1), (2, "CoDel", "throughput", 0.3), (1, "CoDel", "loss", 1.0),
+            (3, "FQ-CoDel", "loss", 0.0),
+        )
+    ]  # fmt: skip
+    planted = PlantedRows(run_metric_harm=runs, study=[{"study_id": "one"}])
+    (axes,) = drawn_by("pam21-zoom-form", '"pam21-harm"', planted)["pam21-harm-one"].axes
+    (crosses,) = (line for line in axes.lines if line.get_marker() == "x")
+    assert ([round(x, 2) for x in crosses.get_xdata()], list(crosses.get_ydata())) == ([0.19], [0])
+    assert [round(line.get_xdata().mean(), 2) for line in axes.lines if line.get_linewidth() == 2.5] == [1.19]
+    low, high = axes.get_ylim()
+    assert low < -0.15
+    assert high > 1.05
 
 
 def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from testbed.results import keep
 
 from sojourn_transforms.findings_report import _lines
@@ -61,22 +62,46 @@ def test_a_value_that_nothing_is_stated_of_is_not_judged() -> None:
     assert finding[3:5] == ["not judged", "read so"]
 
 
-def test_kept_verdicts_are_what_todays_statements_say_of_the_kept_marts(repository: Path, tmp_path: Path) -> None:
-    results = repository / "testbed" / "results"
-    kept = sorted(results.glob("*/published_replication.parquet"))
+@pytest.fixture(scope="module")
+def judged(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the kept marts, judged by today's seeds and SQL."""
+    results, folder = repository / "testbed" / "results", tmp_path_factory.mktemp("judged")
     for mart in ("run", "run_metric", "configuration_metric", "run_harm"):
         for source in results.glob(f"*/{mart}.parquet"):
-            (tmp_path / source.parent.name).mkdir(exist_ok=True)
-            shutil.copy(source, tmp_path / source.parent.name)
+            (folder / source.parent.name).mkdir(exist_ok=True)
+            shutil.copy(source, folder / source.parent.name)
     for plan in results.glob("*/plan.yaml"):
-        shutil.copy(plan, tmp_path / plan.parent.name)
-    assert set(keep.judge(tmp_path)) == {one.parent.name for one in kept}
-    for one in kept:
+        shutil.copy(plan, folder / plan.parent.name)
+    kept = {one.parent.name for one in results.glob("*/published_replication.parquet")}
+    assert set(keep.judge(folder)) == kept
+    return folder
+
+
+def test_kept_verdicts_are_what_todays_statements_say_of_the_kept_marts(repository: Path, judged: Path) -> None:
+    results = repository / "testbed" / "results"
+    for one in sorted(results.glob("*/published_replication.parquet")):
         made, committed = (
-            duckdb.read_parquet(str(folder / one.parent.name / one.name)).fetchall() for folder in (tmp_path, results)
+            duckdb.read_parquet(str(folder / one.parent.name / one.name)).fetchall() for folder in (judged, results)
         )
         assert made == committed, "run testbed/results/keep.py --judge"
     ratios = duckdb.read_parquet(str(results / "pam21-fairness" / "published_replication.parquet"))
     assert {
         one[0] for one in ratios.filter("baseline_configuration_id is not null").project("finding_id").fetchall()
     } == {"pam21-21"}
+
+
+def test_kept_runs_answer_only_statements_about_their_like(judged: Path) -> None:
+    paths = [str(path) for path in judged.glob("*/published_replication.parquet")]
+    asked = duckdb.read_parquet(paths, union_by_name=True).project(
+        "finding_id, stating_study_id, aqm, congestion_control, queue_size_bdp, bandwidth_bps, application"
+    )
+    rows = [dict(zip(asked.columns, row, strict=True)) for row in asked.fetchall()]
+    # The calls on links of 0.5 Mbit/s fill them alone. TMA'23 states harm where half of the link covers the demand.
+    assert not [row for row in rows if row["stating_study_id"] == "tma23-imvca"]
+    # IMC'21 has no active queue management, and iPerf3 sends with CUBIC.
+    against_iperf3 = [row for row in rows if row["finding_id"] in ("vca21-06", "vca21-12", "vca21-18")]
+    assert {(row["aqm"], row["congestion_control"]) for row in against_iperf3} == {("tail-drop", "cubic")}
+    # A queue of 2 BDP says nothing of one of 0.5 BDP.
+    assert not [row for row in rows if row["finding_id"] == "pam21-20"]
+    # Runs without background traffic load IMC'14's page.
+    assert {row["application"] for row in rows if row["finding_id"] == "imc14-35"} == {"web"}

@@ -30,6 +30,10 @@ _AGREEMENT = """\
 The testbed's `validation.csv` has figures that independent code computed from the raw files. Counts
 must be equal. Times and rates must be equal when rounded to the digits in the file."""
 
+_STATEMENTS = """\
+[Published findings](published-findings.md) lists each figure that the studies state, the same figure recomputed from
+the study's data, and the verdict with its reason."""
+
 _SAME_PACKET = """\
 This table compares each packet in the queue log with the same packet in the captures before and after the
 bottleneck. The difference is the queuing delay from the captures minus the sojourn time in the log, in ms. A packet
@@ -330,6 +334,10 @@ def report(snapshot_folder: Path, validation: Path) -> str:
         *_packets_section(snapshot),
         "",
         *_reconciliation_section(snapshot),
+        "",
+        "## Against figures that the studies state",
+        "",
+        *_STATEMENTS.splitlines(),
         "",
         *deviations_section(),
     ]
