@@ -149,8 +149,9 @@ def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
 
 
 def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> bool:
-    """Set aside what is damaged and can be ingested again, with ``give_up`` also what cannot; return whether it was done.
+    """Set aside what is damaged and can be ingested again; with ``give_up`` also what cannot.
 
+    Returns whether it was done; False if a source that is not named would be lost, and ``give_up`` is not given.
     Unreadable commits and packs go, as nothing can be read with them there, and missing ones are no longer missed: with
     ``give_up`` always, otherwise if what they left names a source for each, and all are there with the same content.
 
