@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import time
 from typing import Any
 
 import pytest
@@ -133,6 +134,7 @@ PAGED = [
     ("types", "order=-price"),
     ("types", "order=-unsigned"),
     ("types", "order=format"),
+    ("types", "group=price&aggregate=sum:price&order=-sum_price"),
 ]
 
 
@@ -216,6 +218,8 @@ REFUSED = [
     ("run_harm", "aggregate=mean:harm_ratio&order=harm_ratio", "invalid-parameter", "order"),
     ("types", "day=yesterday", "invalid-parameter", "day"),
     ("types", "moment=12", "invalid-parameter", "moment"),
+    ("types", "moment=0001-01-01T00:00:00%2B14:00", "invalid-parameter", "moment"),
+    ("types", "instant__lt=9999-12-31T23:59:59-14:00", "invalid-parameter", "instant__lt"),
     ("types", "price=1,5", "invalid-parameter", "price"),
     ("types", "price=NaN", "invalid-parameter", "price"),
     ("types", "numbers=1", "invalid-parameter", "numbers"),
@@ -301,3 +305,56 @@ def test_forged_cursors_are_refused_whatever_they_hold(client: TestClient, value
     for forged in (payload, values):
         problem = client.get(path, params={"cursor": _forged(forged)}).json()
         assert (problem["status"], problem["type"]) == (422, "urn:sojourn:problem:invalid-cursor"), problem
+
+
+@pytest.mark.parametrize(
+    ("decimal", "status"),
+    [
+        ("12.34", 200),
+        ("-99999999.99", 200),
+        ("0.00", 200),
+        ("sNaN", 422),
+        ("NaN", 422),
+        ("-Infinity", 422),
+        ("1e999999", 422),
+        ("1e-999999", 422),
+        ("9" * 11_000, 422),
+        ("100000000.00", 422),
+        ("1.234", 422),
+    ],
+    ids=lambda value: str(value)[:16],
+)
+def test_a_decimal_of_a_cursor_is_one_of_its_column(client: TestClient, decimal: str, status: int) -> None:
+    from sojourn_api.requests import cursors
+
+    path = ROWS.format("types")
+    # The last term of the order is the key.
+    payload = f'["b1","{cursors.fingerprint(path, [("order", "price")])}",[{{"decimal":"{decimal}"}},5]]'
+    response = client.get(path, params={"order": "price", "cursor": _forged(payload)})
+    assert response.status_code == status, response.text
+    if status == 422:
+        assert response.json()["type"] == "urn:sojourn:problem:invalid-cursor"
+
+
+@pytest.mark.parametrize(
+    ("start", "repeated"),
+    [('"', '\\"'), ('["', '\\"'), ('["a","a",["', '\\"'), ('["a","a",[1', ",1"), ('["a","a",[', '"a",')],
+)
+def test_a_forged_cursor_is_read_once(start: str, repeated: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sojourn_api.problems import ProblemError
+    from sojourn_api.requests import cursors
+
+    monkeypatch.setattr(cursors, "MOST_TARGET_BYTES", 10**6)
+
+    def seconds(times: int) -> float:
+        forged = _forged(start + repeated * times)
+        taken = []
+        for _ in range(3):
+            started = time.thread_time()
+            with pytest.raises(ProblemError):
+                cursors.decode(forged, "b1", "q", [])
+            taken.append(time.thread_time() - started)
+        return min(taken)
+
+    # Twice the text takes twice the time, and four times if each character is read again for each.
+    assert seconds(16_000) < 3 * max(seconds(8_000), 0.01)

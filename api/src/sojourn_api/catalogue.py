@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
@@ -36,7 +37,7 @@ _KINDS: dict[str, ValueKind] = {
     "TIMESTAMP WITH TIME ZONE": "timestamp",
     "DATE": "date",
 }
-_DECIMAL = re.compile(r"^DECIMAL\([0-9]+,[0-9]+\)$")
+_DECIMAL = re.compile(r"^DECIMAL\(([0-9]+),([0-9]+)\)$")
 
 
 def kind_of(duckdb_type: str) -> ValueKind:
@@ -44,6 +45,15 @@ def kind_of(duckdb_type: str) -> ValueKind:
     if _DECIMAL.match(duckdb_type):
         return "decimal"
     return _KINDS.get(duckdb_type, "other")
+
+
+def fits_decimal(value: Decimal, duckdb_type: str) -> bool:
+    """Return whether a column of a type such as ``DECIMAL(10,2)`` can hold a value without rounding it."""
+    match = _DECIMAL.match(duckdb_type)
+    if match is None or not value.is_finite():
+        return False
+    width, scale = int(match[1]), int(match[2])
+    return -int(value.as_tuple().exponent) <= scale and value.adjusted() < width - scale
 
 
 def identifier(name: str) -> str:

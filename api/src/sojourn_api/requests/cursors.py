@@ -12,23 +12,22 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from sojourn_api.catalogue import INTEGER_RANGES, ValueKind, kind_of
+from sojourn_api.catalogue import INTEGER_RANGES, ValueKind, fits_decimal, kind_of
 from sojourn_api.problems import ProblemError
 from sojourn_api.safety.admission import MOST_TARGET_BYTES
 
 _CHECKSUM_BYTES = 8
 _PYTHON_TYPES: dict[ValueKind, type] = {
     "real": float,
-    "decimal": Decimal,
     "text": str,
     "boolean": bool,
     "timestamp": datetime,
     "date": date,
 }
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
-_VALUE = rb'(?:"|-?\d{1,39}|true|false|null|\{":"\})'
-#: What `encode` writes, with each string as one quotation mark.
-_SHAPE = re.compile(rb'\[",",\[(?:' + _VALUE + rb"(?:," + _VALUE + rb")*)?\]\]")
+_STRING = rb'"(?:[^"\\]|\\.)*+"'
+_VALUE = rb"(?:%b|-?\d{1,39}|true|false|null|\{%b:%b\})" % (_STRING, _STRING, _STRING)
+#: What `encode` writes. It is matched as a whole: a search for strings starts again at every quotation mark.
+_SHAPE = re.compile(rb"\[%b,%b,\[(?:%b(?:,%b)*+)?\]\]" % (_STRING, _STRING, _VALUE, _VALUE))
 
 
 def fingerprint(path: str, items: Iterable[tuple[str, str]]) -> str:
@@ -75,6 +74,8 @@ def _suits(value: Any, duckdb_type: str) -> bool:
     if kind == "integer":
         lowest, highest = INTEGER_RANGES[duckdb_type]
         return type(value) is int and lowest <= value <= highest
+    if kind == "decimal":
+        return type(value) is Decimal and fits_decimal(value, duckdb_type)
     return kind != "other" and type(value) is _PYTHON_TYPES[kind]
 
 
@@ -108,7 +109,7 @@ def decode(cursor: str, build_id: str, query: str, types: Sequence[str]) -> tupl
     # The checksum is not secret, so a cursor may be forged: its values are checked like any
     # other input, and reach SQL as typed parameters only. Its shape is checked first, because the
     # parser of JSON follows brackets as deep as they go.
-    if not _SHAPE.fullmatch(_STRING.sub(b'"', payload)):
+    if not _SHAPE.fullmatch(payload):
         raise malformed
     try:
         cursor_build, cursor_query, packed = json.loads(payload)

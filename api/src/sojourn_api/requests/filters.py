@@ -149,7 +149,8 @@ def parse_value(name: str, value: str, column: Column) -> Any:
         case "timestamp":
             try:
                 return _parse_timestamp(value, column)
-            except ValueError:
+            except (ValueError, OverflowError):
+                # In UTC it may be before the year 1, or after the year 9999.
                 raise _refusal(name, value, column, "an ISO 8601 time such as 2026-11-21T01:02:03Z") from None
         case "date":
             try:
