@@ -53,7 +53,10 @@ def fits_decimal(value: Decimal, duckdb_type: str) -> bool:
     if match is None or not value.is_finite():
         return False
     width, scale = int(match[1]), int(match[2])
-    return -int(value.as_tuple().exponent) <= scale and value.adjusted() < width - scale
+    limit = 10 ** (width - scale)
+    _, digits, exponent = value.as_tuple()
+    beyond = -int(exponent) - scale
+    return -limit < value < limit and (beyond <= 0 or not any(digits[-beyond:]))
 
 
 def identifier(name: str) -> str:

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from sojourn_api.catalogue import INTEGER_RANGES, Column
+from sojourn_api.catalogue import INTEGER_RANGES, Column, fits_decimal
 from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.requests.query_string import Items, unknown_parameter
 from sojourn_api.suggestions import did_you_mean
@@ -139,8 +139,9 @@ def parse_value(name: str, value: str, column: Column) -> Any:
                 number = Decimal(value)
             except InvalidOperation:
                 raise _refusal(name, value, column, "a decimal number") from None
-            if not number.is_finite():
-                raise _refusal(name, value, column, "a finite number")
+            if not fits_decimal(number, column.type):
+                # DuckDB would round it before it compares, or refuse it as a result.
+                raise _refusal(name, value, column, f"a number of type {column.type}")
             return number
         case "boolean":
             if value not in _BOOLEANS:
