@@ -69,6 +69,13 @@ class Planted:
             name = self.run(study, excluded, **axes)
             self.add(mart, **name, **(also or {}), **{column: value * factor})
 
+    def opposite(self, run: Row, queue_limit_packets: int | None = None, **values: float) -> None:
+        """Add the downlink to a run of the uplink, with values of int_run_opposite_link."""
+        self.add(
+            "int_run_opposite_link", **run, link_direction="downlink", link_bandwidth_bps=DOWN["bandwidth_bps"],
+            link_queue_limit_packets=queue_limit_packets, queue_number=1, **values,
+        )  # fmt: skip
+
     def metric(self, study: str, value: float, metric: str, role: str, **axes: Any) -> None:
         """Add a cell of run_metric."""
         self.cell(
@@ -102,11 +109,20 @@ def _buffers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
         workload, way = name.split()
         for link, axes in (("up", UP), ("do", DOWN)):
             cell: Row = {**axes, "workload": workload, "congested_direction": CONGESTED[way]}
-            for kind, metric in (("util", "utilisation_ratio"), ("loss", "drop_ratio")):
-                finding = f"imc14-t1-{number:02}-{link}-{kind}"
-                planted.metric(IMC14, truth[finding][0] / 100, metric, "all", **cell)
-                planted.truths[finding] = truth[finding]
-            planted.cell(IMC14, number / 100, "run_utilisation", "utilisation_standard_deviation_ratio", **cell)
+            values = {
+                metric: truth[f"imc14-t1-{number:02}-{link}-{kind}"][0] / 100
+                for kind, metric in (("util", "utilisation_ratio"), ("loss", "drop_ratio"))
+            }
+            for kind in ("util", "loss"):
+                planted.truths[f"imc14-t1-{number:02}-{link}-{kind}"] = truth[f"imc14-t1-{number:02}-{link}-{kind}"]
+            if link == "do" and number % 2:
+                # The log of a run of the uplink holds the queue of the downlink too.
+                run = planted.run(IMC14, **{**cell, **UP})
+                planted.opposite(run, **values, utilisation_standard_deviation_ratio=number / 100)
+            else:
+                for metric, value in values.items():
+                    planted.metric(IMC14, value, metric, "all", **cell)
+                planted.cell(IMC14, number / 100, "run_utilisation", "utilisation_standard_deviation_ratio", **cell)
             planted.truths[f"imc14-t1-{number:02}-{link}-sd"] = (number, None)
             planted.cell(IMC14, 10.0 + number, "run_flow_concurrency", "mean_tcp_flows", **cell)
         planted.truths[f"imc14-t1-{number:02}-flows"] = (10.0 + number, None)
@@ -122,13 +138,9 @@ def _buffers(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
         planted.truths[f"imc14-{number}"] = (value, agrees)
         axes = {"up": UP, "down": DOWN, "backbone": BACKBONE}[link]
         if number == 29:
-            # The log of a run of the uplink holds the queue of the downlink too.
             for share in (0.4, 1.0):
-                run = planted.run(IMC14, **UP, queue_limit_packets=128, workload="noBG")
-                planted.add(
-                    "run_link", **run, link_direction="downlink", link_bandwidth_bps=16_000_000,
-                    link_queue_limit_packets=128, queue_number=1, is_bottleneck=False,
-                )  # fmt: skip
+                run = planted.run(IMC14, **UP, queue_limit_packets=8, workload="noBG")
+                planted.opposite(run, queue_limit_packets=128)
                 planted.add("run_queue", **run, queue_number=1, max_ms=value * share)
             continue
         for share in (0.4, 1.0):
@@ -170,7 +182,10 @@ def _pages(planted: Planted, fastest: tuple[float, bool], usual: tuple[float, bo
     def loads(seconds: tuple[float, ...], **axes: Any) -> None:
         name = planted.run(IMC14, **axes)
         for number, each in enumerate(seconds):
-            planted.add("run_page_load", **name, item=f"page {number}", page_load_time_ms=each * 1000)
+            for basis, factor in (("measured", 1000), ("estimated_from_flows", 500)):
+                planted.add(
+                    "run_page_load", **name, item=f"{basis} {number}", load_basis=basis, page_load_time_ms=each * factor
+                )
 
     loads((fastest[0], fastest[0] * 2, fastest[0] * 3), **DOWN, workload="noBG", queue_limit_packets=64)
     planted.truths["imc14-35"] = fastest
@@ -193,7 +208,10 @@ def _zoom(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
     ]
     for number, (aqm, role, metric) in enumerate(counts, 1):
         finding = f"pam21-{number:02}"
-        planted.metric(PAM21, truth[finding][0], metric, role, **form, **zoom, aqm=aqm)
+        for window, factor in ((60_000.0, 1), (120_000.0, 2)):
+            planted.metric(
+                PAM21, factor * truth[finding][0], metric, role, **form, **zoom, aqm=aqm, window_ms=window
+            )  # fmt: skip
         planted.truths[finding] = truth[finding]
     drop: Row = {"aqm": "tail-drop", "rtt_ms": 50.0}
     low: Row = {**form, "bandwidth_bps": 1_000_000}
@@ -211,14 +229,16 @@ def _zoom(planted: Planted, truth: dict[str, tuple[float, bool]]) -> None:
     planted.truths["pam21-15"] = (3.0, True)
     for way, follow, send in (("downlink", "pam21-16", "pam21-17"), ("uplink", "pam21-16", "pam21-18")):
         stepped: Row = {**drop, "direction": way, "queue_size_bdp": 10.0, "application": "zoom", "start_order": "solo"}
-        step: Row = {"role": "app", "reaction": "fall_below", "rate_basis": "capture_before", "step_number": 1}
+        step: Row = {"role": "app", "reaction": "fall_below", "step_number": 1}
         for spread in (0.9, 1.0, 1.1):
             name = planted.run(PAM21, **stepped)
-            planted.add(
-                "step_reaction", **name, **stepped, **step, profile_id=f"p{planted.runs}",
-                from_bps=4_000_000, to_bps=500_000,
-                reaction_ms=truth[follow][0] * 1000 * spread, rate_before_bps=truth[send][0] * 1e6 * spread,
-            )  # fmt: skip
+            # What is received falls with the link.
+            for basis, reaction_s in (("capture_before", truth[follow][0] * spread), ("capture_after", 0.0)):
+                planted.add(
+                    "step_reaction", **name, **stepped, **step, profile_id=f"p{planted.runs}/{basis}",
+                    rate_basis=basis, from_bps=4_000_000, to_bps=500_000,
+                    reaction_ms=reaction_s * 1000, rate_before_bps=truth[send][0] * 1e6 * spread,
+                )  # fmt: skip
         planted.truths |= {follow: truth[follow], send: truth[send]}
     share = "queuing_delay_share_of_maximum_ratio"
     up: Row = {**low, "direction": "uplink", "queue_size_bdp": 10.0}
@@ -370,13 +390,21 @@ def _shown(planted: Planted, screen: Row, demand: dict[str, int]) -> None:
         ("whatsapp", (1, 0, 0, 0), "tma23-25", True), ("telegram", (1, 0), "tma23-26", None),
     ):  # fmt: skip
         for number, each in enumerate(reached):
-            # Profiles of the study's tables are of no run.
-            planted.add(
-                "step_reaction", study_id=TMA23, role="app", reaction="back", profile_id=f"{app}/{number}",
-                step_number=2, workload="bandwidth_steps", application=app, rtt_ms=200.0, demand_bps=450_000.0,
-                demand_reached_ms=2000.0 if each else None,
-                demand_reached_null_reason=None if each else "reached and not held",
-            )  # fmt: skip
+            step: Row = {
+                "role": "app", "reaction": "back", "step_number": 2, "workload": "bandwidth_steps",
+                "application": app, "rtt_ms": 200.0, "demand_bps": 450_000.0,
+            }  # fmt: skip
+            # Profiles of the study's tables are of no run; of a run with captures, what is received decides.
+            name = (
+                planted.run(TMA23, workload="bandwidth_steps", application=app) if number % 2 else {"study_id": TMA23}
+            )
+            bases = {"capture_after": each, "capture_before": 1} if number % 2 else {"study_table": each}
+            for basis, is_reached in bases.items():
+                planted.add(
+                    "step_reaction", **name, **step, profile_id=f"{app}/{number}/{basis}", rate_basis=basis,
+                    demand_reached_ms=2000.0 if is_reached else None,
+                    demand_reached_null_reason=None if is_reached else "reached and not held",
+                )  # fmt: skip
         planted.truths[finding] = (sum(reached) / len(reached), verdict)
     planted.metric(
         TMA23,

@@ -210,7 +210,8 @@ recomputed as (
 units_asked as (
     select
         finding_id,
-        max(population) as population
+        max(population) as population,
+        max(window_ms) as window_ms
     from selections
     group by finding_id
 ),
@@ -295,7 +296,9 @@ compared as (
                 then 'the build has no data set of connections named after the study, or one with too few hosts'
             when units_asked.population = 'subject' then 'the build has no ratings of the study'
             when described_studies.study_id is null then 'the build has no run of the study'
-            else 'no run of the study in the build has the configuration in the statement'
+            else
+                'no run of the study in the build has the configuration in the statement'
+                || coalesce(' and its window of ' || {{ plain_text('units_asked.window_ms / 1000') }} || ' s', '')
         end as not_answered_reason,
         coalesce(elsewhere.other_configurations, 0) as other_configurations,
         cast(coalesce(elsewhere.other_telling_configurations, 0) as bigint) as other_telling_configurations,

@@ -34,12 +34,12 @@ delays as (
     select * from {{ ref('run_queuing_delay') }}
 ),
 
-links as (
-    select * from {{ ref('run_link') }}
-),
-
 queues as (
     select * from {{ ref('run_queue') }}
+),
+
+opposite_links as (
+    select * from {{ ref('int_run_opposite_link') }}
 ),
 
 page_loads as (
@@ -75,6 +75,44 @@ stating_studies as (
     from findings
 ),
 
+-- The link and queue of the other direction, which the same log may contain.
+other_links as (
+    select
+        opposite_links.*,
+        queues.max_ms as queuing_delay_max_ms,
+        queues.mean_ms as queuing_delay_mean_ms
+    from opposite_links
+    left join queues
+        on
+            opposite_links.study_id = queues.study_id
+            and opposite_links.run_id = queues.run_id
+            and opposite_links.queue_number = queues.queue_number
+),
+
+of_other_links as (
+    {%- for metric in [
+        'queuing_delay_max_ms', 'queuing_delay_mean_ms', 'utilisation_ratio', 'utilisation_standard_deviation_ratio', 'drop_ratio',
+    ] %}
+        select
+            study_id,
+            run_id,
+            link_direction as item,
+            'all' as role,
+            '{{ metric }}' as metric,
+            cast({{ metric }} as double) as metric_value,
+            link_direction as own_direction,
+            link_bandwidth_bps as own_bandwidth_bps,
+            link_aqm as own_aqm,
+            link_queue_size_bdp as own_queue_size_bdp,
+            link_queue_limit_packets as own_queue_limit_packets
+        from other_links
+        {%- if not loop.last %}
+
+            union all
+        {% endif %}
+    {%- endfor %}
+),
+
 -- A value may belong to another link than the one its run is named after; the columns own_… give that link.
 of_runs as (
     {%- for relation, item, role, metric, value, condition in [
@@ -102,6 +140,8 @@ of_runs as (
             cast({{ value }} as double) as metric_value,
             cast(null as string) as own_direction,
             cast(null as bigint) as own_bandwidth_bps,
+            cast(null as string) as own_aqm,
+            cast(null as double) as own_queue_size_bdp,
             cast(null as bigint) as own_queue_limit_packets
         from {{ relation }}
         {%- if condition %}
@@ -110,24 +150,7 @@ of_runs as (
 
         union all
     {% endfor %}
-    -- The queue of the other direction, which the same log may contain.
-    select
-        links.study_id,
-        links.run_id,
-        links.link_direction as item,
-        'all' as role,
-        'queuing_delay_max_ms' as metric,
-        queues.max_ms as metric_value,
-        links.link_direction as own_direction,
-        links.link_bandwidth_bps as own_bandwidth_bps,
-        links.link_queue_limit_packets as own_queue_limit_packets
-    from links
-    inner join queues
-        on
-            links.study_id = queues.study_id
-            and links.run_id = queues.run_id
-            and links.queue_number = queues.queue_number
-    where not links.is_bottleneck
+    select * from of_other_links
 ),
 
 described as (
@@ -142,12 +165,12 @@ described as (
         cast(1 as bigint) as units,
         study_runs.workload,
         coalesce(of_runs.own_direction, study_runs.direction) as direction,
+        of_runs.own_direction is not null as is_other_link,
         study_runs.congested_direction,
-        coalesce(of_runs.own_bandwidth_bps, study_runs.bandwidth_bps) as bandwidth_bps,
+        {%- for column in ['bandwidth_bps', 'aqm', 'queue_size_bdp', 'queue_limit_packets'] %}
+            case when of_runs.own_direction is null then study_runs.{{ column }} else of_runs.own_{{ column }} end as {{ column }},
+        {%- endfor %}
         study_runs.rtt_ms,
-        study_runs.aqm,
-        study_runs.queue_size_bdp,
-        coalesce(of_runs.own_queue_limit_packets, study_runs.queue_limit_packets) as queue_limit_packets,
         study_runs.congestion_control,
         lower(study_runs.application) as application,
         lower(study_runs.rival_application) as rival_application,
@@ -224,12 +247,13 @@ of_profiles as (
         cast(1 as bigint) as units,
         of_steps.workload,
         of_steps.direction,
+        false as is_other_link,
         study_runs.congested_direction,
         of_steps.step_bandwidth_bps as bandwidth_bps,
-        of_steps.rtt_ms,
         of_steps.aqm,
         of_steps.queue_size_bdp,
         of_steps.queue_limit_packets,
+        of_steps.rtt_ms,
         of_steps.congestion_control,
         lower(of_steps.application) as application,
         lower(of_steps.rival_application) as rival_application,
@@ -348,12 +372,13 @@ named as (
         units,
         null as workload,
         null as direction,
+        false as is_other_link,
         null as congested_direction,
         null as bandwidth_bps,
-        null as rtt_ms,
         null as aqm,
         null as queue_size_bdp,
         null as queue_limit_packets,
+        null as rtt_ms,
         null as congestion_control,
         null as application,
         null as rival_application,
@@ -398,6 +423,12 @@ selected as (
         )
         and (selections.congested_direction is null or selections.congested_direction = named.congested_direction)
         and (selections.queue_limit_packets is null or selections.queue_limit_packets = named.queue_limit_packets)
+        -- A statement that names no direction is about the bottleneck, except in figures with the congested direction on an axis.
+        and (
+            not named.is_other_link
+            or selections.direction is not null
+            or selections.group_columns like '%congested_direction%'
+        )
         and (selections.window_ms is null or abs(selections.window_ms - named.window_ms) <= 0.01 * selections.window_ms)
         and {{ has_finding_axes('selections', 'named') }}
 ),
