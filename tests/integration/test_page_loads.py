@@ -100,17 +100,13 @@ def test_waiting_longer_than_the_quiet_does_not_split_a_load(snapshot: Snapshot,
     assert row["page_load_time_ms"] == pytest.approx(loads[number]["time_ms"], abs=AROUND_MS + row["resolution_ms"])
 
 
-def test_bytes_and_round_trips_of_a_load(snapshot: Snapshot) -> None:
+def test_bytes_and_handshakes_of_a_load(snapshot: Snapshot) -> None:
     rows = snapshot.rows("select * from capture_page_load where dataset = 'captures:web' order by load_number")
     # 15 kB of text with its header; with the objects of the page, 80.8 kB.
     assert rows[0]["answer_bytes"] == pytest.approx(15_000 + 150, abs=150)
     assert rows[5]["answer_bytes"] == pytest.approx(80_800 + 600, abs=600)
     for row in rows:
         assert 0 < row["loaded_rtt_ms"] < 1
-        # Only the whole page over one connection is known to take 14 round trips; here its objects come over several.
-        assert row["connections"] > 1 or row["answer_bytes"] < 80_800
-        assert (row["round_trips"], row["round_trip_ratio"], row["dominated_by"]) == (None, None, None)
-        assert row["round_trip_null_reason"]
 
 
 def test_measured_and_estimated_loads_of_a_run_are_never_pooled(

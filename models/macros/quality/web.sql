@@ -35,7 +35,7 @@
 {%- endmacro %}
 
 {#-
-    Whether a load estimated from flows is of IMC'14's page: that page's bytes over one connection. page: relation with page_bytes and
+    Whether a load estimated from flows may be of IMC'14's page: that page's bytes over one connection. page: relation with page_bytes and
     page_bytes_more.
 -#}
 {% macro is_known_page(loads, page) -%}
@@ -45,12 +45,10 @@
 {%- endmacro %}
 
 {#-
-    IMC'14's page in one row: its round trips and bytes, and the share from which round trips dominate. parameters: parameters of its
-    model.
+    IMC'14's page in one row: its bytes, and the share from which round trips dominate. parameters: parameters of its model.
 -#}
 {% macro page_of_parameters(parameters='parameters') -%}
     select
-        max(case when parameter = 'round_trips' then parameter_value end) as round_trips,
         max(case when parameter = 'round_trips_dominate' then parameter_value end) as dominating_ratio,
         max(case when parameter = 'page_bytes' then parameter_value end) as page_bytes,
         max(case when parameter = 'page_bytes_more' then parameter_value end) as page_bytes_more

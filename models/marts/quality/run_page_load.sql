@@ -55,8 +55,7 @@ delayed as (
         opposite_delays.opposite_queuing_delay_mean_ms,
         opposite_delays.opposite_delay_basis,
         case
-            when page_loads.load_basis = 'measured' then known_pages.round_trips
-            when {{ is_known_page('page_loads', 'page') }} then page.round_trips
+            when page_loads.load_basis = 'measured' or ({{ is_known_page('page_loads', 'page') }}) then known_pages.round_trips
         end as round_trips,
         case
             when page_loads.load_basis != 'measured' then page_loads.handshake_rtt_ms
@@ -98,8 +97,8 @@ delayed as (
             and page_loads.run_id = handshakes.run_id
     left join known_pages
         on
-            lower(runs.application) = known_pages.application
-            and {{ is_listed('known_pages.workloads', 'runs.workload') }}
+            runs.study_id = known_pages.study_id
+            and lower(runs.application) = known_pages.application
 ),
 
 final as (
