@@ -27,11 +27,16 @@ FORMS_OF_V4 = (
     "93\\.184\\.216\\.34", "93\\\\.184\\\\.216\\\\.34", "93\\.184.216\\.34", "93\\-184\\-216\\-34",
     "93\\x2e184\\x2E216\\x2e34",
     "93\\056184\\056216\\05634", "93{.}184{.}216{.}34", "93{dot}184[.]216(DOT)34", "93 dot 184 dot 216 dot 34",
-    "93dot184DOT216Dot34", "93\\\\u002e184\\u002E216.34",
+    "93dot184DOT216Dot34", "93\\\\u002e184\\u002E216.34", "93%u002e184%25u002E216.34",
+    "93&amp;#46;184&amp;amp;period;216.34",
+    "93&#46184&#x2e216.34", "93\\u{2e}184\\x{2E}216.34", "93\\U0000002e184.216.34", "93=2E184=2e216=2E34",
+    "93 [.] 184 (dot) 216 {.}34", "93\\\\\\\\\\.184\\\\\\\\\\\\.216.34", "fe80::5efe:5db8:d822",
 )  # fmt: skip
 FORMS_OF_V6 = (
     V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
     V6.replace(":", "-"), V6.replace(":", "："), "2606:2800:220:1:248:1893:37.200.25.70", f"http://[{V6}]:443/",
+    f"ip6-{V6.replace(':', '-')}", f"be-{V6.replace(':', '-')}", f"2026-11-20-{V6.replace(':', '-')}-9",
+    V6.replace(":", "_"), V6.replace(":", "&amp;#58;"),
     V6.replace(":", "[:]"), V6.replace(":", "\\:"), V6.replace(":", "\\x3a"), V6.replace(":", "(:)"),
 )  # fmt: skip
 NAMES = (
@@ -41,6 +46,10 @@ NAMES = (
     "ｈｏｓｔ．ｅｘａｍｐｌｅ．ｏｒｇ", "host%2Eexample%2Eorg", "anna.schmidt@example.org",
     "ec2-93-184-216-34.compute.amazonaws.com", "10.4.8.8.in-addr.arpa", "6.4.9.1.8.c.5.2.ip6.arpa",
     "fe80::200:5eff:feaa:bb01", "evil[.]com", "example(.)com", "www.example[dot]org", "a[.]b(DOT)org",
+    "ec2-52-18-20-6", "run2-8-8-8-8", "host12-52-18-20-6.compute",
+    "2a00-1450-4001-82b--200e", "2a00-1450-4001-82b--200e-eth0", "2a00_1450_4001_82b__200e",
+    "2001:db8::200:5eff:feaa:bb01", "0x02:0x00:0x5e:0xaa:0xbb:0x01", "02,00,5e,aa,bb,01", "02005e-aabb01",
+    "0200 5eaa bb01", "пример.рф5", "caf%E9.example.org", "\\ud800.example.org",
     "host\\.example\\.org", "host{.}example{.}org", "02\\:00\\:5e\\:aa\\:bb\\:01",
 )  # fmt: skip
 #: What stands next to a form, without being a part of it.
@@ -60,6 +69,10 @@ STANDS = (
     "hk-0123456789abcdef0123456789abcdef::x", "tcp 8 down - fq_codel", "rates-10-20-30-40", "10_20_30_40 Mbit",
     "10.5-20.5", "0.125-0.25 s", "2026-11-20_10.30.15", "5%", "%25", "2·3·4", "CUBIC·BBR", "f(x)[0]",
     "C:\\data\\run.1", "a polka dot 3", "2 dots 3", "\\.json",
+    "run2026-11-20-10-30", "2026-11-20T12-30-15-02-00", "bw100_50_20_10_5", "3000_1000__500_20_10",
+    "00,10,20,30,40,50",
+    "BE,DE,CA,EE,AE,FA", "1e06 2e06 3e06", "1000e6-2000e6", "1500 face 2000", "4500 003c 1c46 4000 4006",
+    "k=2E", "3 [.]",
     "line: run.bandwidth_bps", "opus/48000/2",
 )  # fmt: skip
 
@@ -76,6 +89,12 @@ def test_every_form_of_an_ipv4_address_becomes_its_key(hosts: HostNames, form: s
         replaced = hosts.replaced(f"{before}{form}{behind}")
         assert key in replaced, before
         assert not any(part in replaced for part in ("184", "216", "216", "1572395042", "5DB8")), replaced
+
+
+def test_a_number_of_html_may_begin_with_any_number_of_zeros(hosts: HostNames) -> None:
+    for kind in ("&#{}46;", "&#{}46", "&#x{}2e;"):
+        replaced = hosts.replaced(f"93{kind.format('0' * 5000)}184.216.34")
+        assert replaced == Pseudonymiser(KEY).keys(V4)[0]
 
 
 @pytest.mark.parametrize("form", FORMS_OF_V6)
@@ -147,7 +166,9 @@ def plain_fingerprint(host: str) -> str:
     ["1.", "1-", "1_", "0x1.", "255.", "[.]1", "2606:", ":", "a:", "::", "fe80::", "02:", "02-", "02 ", "0200.",
      "0200-", "a.", "a-", "a_", "a@", "a@a.", "xn--", "-", ".", "http://", "://1@", "://1.", "%2E", "&#46;", "%25",
      "\\u002e", "９", "。", "भारत.", "1.in-addr.arpa", "a.ip6.arpa", "in-addr.", "hk-", "hk-" + "0" * 32,
-     "2a00-", "a--", "\\", "\\.", "1\\.", "\\x2e", "\\056", "1 dot ", "1dot", "{.}", "[:]"],
+     "2a00-", "a--", "\\", "\\.", "1\\.", "\\x2e", "\\056", "1 dot ", "1dot", "{.}", "[:]",
+     "&amp;", "&amp;#0", "%u002e", "=2E", "1=2E", "1 [.] ", "\\\\\\\\\\.", "2a00_", "2a00-1-", "2a--1-", "a2-", "02,",
+     "0200 ", "0x02:", "02005e-", "рф5."],
 )  # fmt: skip
 def test_a_text_takes_time_in_proportion_to_its_length(part: str) -> None:
     def seconds(characters: int) -> float:
@@ -171,7 +192,7 @@ def test_forms_that_follow_one_another_are_all_replaced(hosts: HostNames) -> Non
 def test_a_message_keeps_private_addresses_and_versions_alone() -> None:
     for kept in ("write prefixes as 192.0.2.0/24", "peer 10.0.0.1", "line 3: a::b", "2001:db8::1"):
         assert InputError("reason", kept).message == kept
-    for form in FORMS_OF_V4 + FORMS_OF_V6:
+    for form in (*FORMS_OF_V4, *FORMS_OF_V6, "2001:0:5db8:d822::1"):
         error = InputError("reason", f"unit 's {form}' is not one of ms")
         assert str(error) == error.message
         assert "‹address›" in error.message, form

@@ -21,7 +21,9 @@ from sojourn_ingest.schema import TABLES
 from sojourn_ingest.text_as_meant import text_as_meant
 
 #: Without one of these there is neither an address nor a name with a dot.
-_MARK = re.compile(r"[.:_%&([{\\-]|[^\x00-\x7f]|[0-9] ?[dD][oO][tT]|[0-9A-Fa-f]{2} [0-9A-Fa-f]{2} ")
+_MARK = re.compile(
+    r"[.:_%&([{\\-]|[^\x00-\x7f]|[0-9] ?[dD][oO][tT]|=2[eE]|[0-9A-Fa-f]{2}[ ,](?:[0-9A-Fa-f]{2}){1,2}[ ,]"
+)
 #: Texts come again in every batch of a source.
 _TEXTS_KEPT = 4096
 
@@ -100,7 +102,9 @@ class HostNames:
         return next(public, self._key_of_name(form) if host.is_name else form)
 
     def _key_of_name(self, name: str) -> str:
-        return self._pseudonymiser.key_of_name(text_as_meant(name).text.lower())
+        meant = text_as_meant(name).text.lower()
+        # Escapes may stand for bytes and halves of characters that are no text.
+        return self._pseudonymiser.key_of_name(meant.encode(errors="backslashreplace").decode())
 
     def _in_place_of(self, host: str, key: str) -> str:
         if key == FORGOTTEN:

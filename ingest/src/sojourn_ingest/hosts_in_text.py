@@ -29,24 +29,42 @@ HOST_KEY = re.compile(r"hk-(?:[0-9a-f]{32}|forgotten)")
 _OCTET = r"(?:0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,8})"
 _IPV4 = re.compile(rf"(?<![0-9]){_OCTET}(?:[.\-_]{_OCTET}){{3,}}(?![0-9])")
 _ONE_OCTET = re.compile(_OCTET)
+#: A number directly behind a letter is part of a word, as in ec2-52-18-20-6; a year is none, nor is an hour behind T.
+_NUMBERED_WORD = re.compile(r"(?<![0-9])[^\W\d_][0-9]{1,3}-")
 #: The host of a URL may be one number, or an address whose last numbers are one (inet_aton(3)).
 _HOST_OF_URL = re.compile(r"://(?:[^\s/@]{0,255}@)?([0-9A-Fa-fxX.]{1,48})(?![0-9A-Za-z.])")
 _IPV6 = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f:]{3,}+((?:\.[0-9]{1,3}){3})?")
 _IPV6_GROUPS = 8
-#: Windows writes an address in a name with hyphens, resolvers of names too.
-_IPV6_IN_NAME = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{1,4}(?:--?[0-9A-Fa-f]{1,4}){3,7}(?![0-9A-Fa-f])")
+#: Of the ranges of public hosts, those for benchmarks and documentation (RFC 5180, RFC 3849, RFC 9637).
+_KEPT_IPV6 = tuple(map(ipaddress.IPv6Network, ("2001:2::/48", "2001:db8::/32", "3fff::/20")))
+#: What an address of ISATAP has before one of IPv4 (RFC 5214).
+_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
+#: Windows writes an address in a name with hyphens, resolvers of names too; tools that make names of files take ``_``.
+_IPV6_OF_HYPHENS = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]++(?:--?[0-9A-Fa-f]++){3,}")
+_IPV6_OF_UNDERSCORES = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]++(?:__?[0-9A-Fa-f]++){3,}")
+#: A date before an address; no address begins with a year from 2004 on (IANA's IPv6 global unicast assignments).
+_DATE_AHEAD = re.compile(r"20(?:0[4-9]|[1-9][0-9]):[01]?[0-9]:[0-3]?[0-9]:")
 _REVERSE_4 = re.compile(r"(?<![0-9])(?:[0-9]{1,3}[./-]){1,5}in-addr\.arpa", re.IGNORECASE)
 _REVERSE_6 = re.compile(r"(?:[0-9A-Fa-f]\.){1,32}ip6\.arpa", re.IGNORECASE)
 
-#: EUI-48 and EUI-64, in pairs of digits and in fours.
+#: EUI-48 and EUI-64, in pairs of digits, in fours and in sixes.
 _PAIRS = re.compile(r"(?<![0-9])[0-9A-Fa-f]{2}([:\-_. ])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4,}(?![0-9])")
 _SHORT_PAIRS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{1,2}(?::[0-9A-Fa-f]{1,2}){5,}(?![0-9A-Fa-f:])")
 _FOURS = re.compile(
     r"(?<![0-9])(?<![0-9A-Fa-f]{4}[.\-_])[0-9A-Fa-f]{4}([.\-_])[0-9A-Fa-f]{4}(?:\1[0-9A-Fa-f]{4}){1,2}"
     r"(?![0-9]|\1[0-9A-Fa-f]{4})"
 )
+_BYTES = re.compile(r"(?<![0-9])0[xX][0-9A-Fa-f]{1,2}([:\-])0[xX][0-9A-Fa-f]{1,2}(?:\1[0][xX][0-9A-Fa-f]{1,2}){4,}")
 _FOURS_OF_COLONS = re.compile(r"(?<![0-9A-Fa-f:])[0-9A-Fa-f]{4}(?::[0-9A-Fa-f]{4}){2,3}(?![0-9A-Fa-f:])")
+#: With what parts words and numbers too. Words such as "face" and codes of countries are all letters, and the only
+#: letter of a number is that of its exponent.
+_LISTED = re.compile(
+    r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}(?:,[0-9A-Fa-f]{2}){5}(?![0-9A-Fa-f]|,[0-9A-Fa-f]{2})"
+    r"|(?<![0-9A-Fa-f]{4} )[0-9A-Fa-f]{4}(?: [0-9A-Fa-f]{4}){2,3}(?![0-9A-Fa-f]| [0-9A-Fa-f]{4})"
+    r"|[0-9A-Fa-f]{6}[:\-][0-9A-Fa-f]{6}(?![0-9A-Fa-f]))"
+)
 _LETTER = re.compile("[A-Fa-f]")
+_LETTER_OF_NO_NUMBER = re.compile("[A-DFa-df]")
 
 #: Runs of what names and addresses of mail consist of, in any script: all but what parts words.
 _TOKEN = re.compile(
@@ -110,7 +128,11 @@ def without_addresses(text: str, *, private: bool = True) -> str:
 
 
 def _is_private(address: str) -> bool:
-    return ipaddress.ip_address(address).is_private or not may_be_public(address)
+    parsed = ipaddress.ip_address(address)
+    if parsed.version == 4:
+        return parsed.is_private
+    # Python calls addresses of Teredo private, though they embed public ones.
+    return not may_be_public(address) or any(parsed in network for network in _KEPT_IPV6)
 
 
 def naming(hosts: Collection[str]) -> Callable[[str], bool]:
@@ -138,8 +160,11 @@ def canonical_address(text: str) -> str | None:
         address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return str(mapped or address)
+    if isinstance(address, ipaddress.IPv6Address):
+        # A local address of ISATAP names no other host than the one of IPv4 in it.
+        is_isatap = address.is_link_local and address.packed[8:12] in _ISATAP
+        return str(ipaddress.IPv4Address(address.packed[12:]) if is_isatap else address.ipv4_mapped or address)
+    return str(address)
 
 
 def may_be_public(address: str) -> bool:
@@ -201,6 +226,13 @@ def _hardware_addresses(text: str) -> Iterator[NamedHost]:
             in_pairs_of_colons = pattern is _PAIRS and match[1] == ":"
             if in_pairs_of_colons or match[0].startswith("00") or _LETTER.search(match[0]):
                 yield NamedHost(*match.span(), is_name=True)
+    for match in _BYTES.finditer(text):
+        yield NamedHost(*match.span(), is_name=True)
+    for match in _LISTED.finditer(text):
+        parts = re.split("[^0-9A-Fa-f]", match[0])
+        are_words = all if len(parts) > 4 else any
+        if _LETTER_OF_NO_NUMBER.search(match[0]) and not are_words(map(str.isalpha, parts)):
+            yield NamedHost(*match.span(), is_name=True)
 
 
 def _ipv4(text: str, settings: bool) -> Iterator[NamedHost]:
@@ -208,15 +240,18 @@ def _ipv4(text: str, settings: bool) -> Iterator[NamedHost]:
         octets = list(_ONE_OCTET.finditer(text, *match.span()))
         values = [_octet(octet[0]) for octet in octets]
         separators = "".join(text[octet.end()] for octet in octets[:-1])
+        of_word = _NUMBERED_WORD.match(text, match.start() - 1) is not None
         for place in range(len(octets) - 3):
             window = [value for value in values[place : place + 4] if value is not None]
-            if len(window) == 4 and _may_be_address(window, separators, place, settings):
+            between = separators[place : place + 3]
+            before = "" if place == 1 and of_word else separators[place - 1 : place]
+            beside = (before, separators[place + 3 : place + 4])
+            if len(window) == 4 and _may_be_address(window, between, beside, settings):
                 yield NamedHost(octets[place].start(), octets[place + 3].end(), (".".join(map(str, window)),))
 
 
-def _may_be_address(numbers: list[int], separators: str, place: int, settings: bool) -> bool:
-    """Return whether four numbers of a longer run, from ``place`` on, may be an address, as what parts them says."""
-    between = separators[place : place + 3]
+def _may_be_address(numbers: list[int], between: str, beside: tuple[str, str], settings: bool) -> bool:
+    """Return whether four numbers of a run may be an address, as what is between them and beside them says."""
     if between == "...":
         return True
     large = [number >= 100 for number in numbers]
@@ -227,8 +262,7 @@ def _may_be_address(numbers: list[int], separators: str, place: int, settings: b
         # So are settings written, such as rates.
         return False
     # Four of more numbers are the parts of a date or of a setting's name, unless two have three digits.
-    is_alone = between[0] not in (separators[place - 1 : place], separators[place + 3 : place + 4])
-    return is_alone or sum(large) >= 2
+    return between[0] not in beside or sum(large) >= 2
 
 
 def _octet(text: str) -> int | None:
@@ -255,32 +289,49 @@ def _ipv6(text: str) -> Iterator[NamedHost]:
     for match in _IPV6.finditer(text):
         end = match.start(1) if match[1] else match.end()
         groups = text[match.start() : end].split(":")
-        starts = [match.start()]
-        for group in groups[:-1]:
-            starts.append(starts[-1] + len(group) + 1)
-        # Letters behind an address may be the beginning of a word, as in 2600::1:eth0.
-        is_word = bool(groups[-1]) and groups[-1].isalpha() and text[end : end + 1].isalpha()
-        most = len(groups) - 1 - is_word
-        # A public address within a longer run of groups is found although the run has others.
         for parsed in (_public_ipv6, _assigned_ipv6):
-            first = 0
-            while first < most - 1:
-                for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
-                    # More than four digits: letters of a word are next to it.
-                    head, *inner, tail = groups[first : last + 1]
-                    tail = tail + match[1] if match[1] and last == len(groups) - 1 else tail[:4]
-                    form = ":".join((head[-4:], *inner, tail))
-                    if ":::" in form or form.count("::") > 1 or (last - first < _IPV6_GROUPS - 2 and "::" not in form):
-                        continue
-                    address = parsed(form)
-                    start = starts[first] + len(head) - len(head[-4:])
-                    # Two colons behind a word part it from what follows, unless they begin a public address.
-                    is_of_word = form.startswith("::") and text[start - 1 : start].isalpha()
-                    if address is not None and (parsed is _public_ipv6 or not is_of_word):
-                        yield NamedHost(start, starts[last] + len(tail), (address,), _has_hardware_address(address))
-                        first = last
-                        break
-                first += 1
+            yield from _ipv6_of_groups(text, match.start(), groups, match[1] or "", parsed)
+
+
+def _ipv6_in_names(text: str) -> Iterator[NamedHost]:
+    for match in _IPV6_OF_HYPHENS.finditer(text):
+        yield from _ipv6_of_groups(text, match.start(), match[0].split("-"), "", _public_ipv6_of_hyphens)
+    for match in _IPV6_OF_UNDERSCORES.finditer(text):
+        yield from _ipv6_of_groups(text, match.start(), match[0].split("_"), "", _public_ipv6_of_underscores)
+
+
+def _ipv6_of_groups(
+    text: str, begin: int, groups: list[str], octets: str, parsed: Callable[[str], str | None]
+) -> Iterator[NamedHost]:
+    """Return the addresses within a run of groups, which may be longer than one, and of which others may be words.
+
+    ``begin`` is where the run begins, and ``octets`` are the last three numbers of an IPv4 address behind it.
+    """
+    starts = [begin]
+    for group in groups:
+        starts.append(starts[-1] + len(group) + 1)
+    end = starts.pop() - 1
+    # Letters behind an address may be the beginning of a word, as in 2600::1:eth0.
+    is_word = bool(groups[-1]) and groups[-1].isalpha() and text[end : end + 1].isalpha()
+    most = len(groups) - 1 - is_word
+    first = 0
+    while first < most - 1:
+        for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
+            # More than four digits: letters of a word are next to it.
+            head, *inner, tail = groups[first : last + 1]
+            tail = tail + octets if octets and last == len(groups) - 1 else tail[:4]
+            form = ":".join((head[-4:], *inner, tail))
+            if ":::" in form or form.count("::") > 1 or (last - first < _IPV6_GROUPS - 2 and "::" not in form):
+                continue
+            address = parsed(form)
+            start = starts[first] + len(head) - len(head[-4:])
+            # Two colons behind a word part it from what follows, unless they begin a public address.
+            is_of_word = form.startswith("::") and text[start - 1 : start].isalpha()
+            if address is not None and (parsed is not _assigned_ipv6 or not is_of_word):
+                yield NamedHost(start, starts[last] + len(tail), (address,), _has_hardware_address(address))
+                first = last
+                break
+        first += 1
 
 
 def _public_ipv6(text: str) -> str | None:
@@ -288,6 +339,20 @@ def _public_ipv6(text: str) -> str | None:
     is_possible = text[:1] in "23:0fF" or text.startswith("64")
     address = canonical_address(text) if is_possible else None
     return address if address and (may_be_public(address) or _has_hardware_address(address)) else None
+
+
+def _public_ipv6_of_hyphens(text: str) -> str | None:
+    groups = text.split(":")
+    # A date has neither letters nor more than two digits between its year and its end.
+    is_date = not _LETTER.search(text) and all(len(group) < 3 for group in groups[1:-1])
+    # Settings have fewer groups.
+    is_setting = len(groups) - groups.count("") < 4
+    return None if is_date or is_setting or _DATE_AHEAD.match(text) else _public_ipv6(text)
+
+
+def _public_ipv6_of_underscores(text: str) -> str | None:
+    # Lists of settings are written so.
+    return _public_ipv6_of_hyphens(text) if _LETTER.search(text) else None
 
 
 def _assigned_ipv6(text: str) -> str | None:
@@ -299,20 +364,9 @@ def _assigned_ipv6(text: str) -> str | None:
 
 
 def _has_hardware_address(address: str) -> bool:
-    """Return whether an address of a local network has a hardware address in it (RFC 4291, appendix A)."""
+    """Return whether an address that is kept has a hardware address in it (RFC 4291, appendix A)."""
     packed = ipaddress.ip_address(address).packed
-    return packed[0] >= 0xFC and packed[11:13] == b"\xff\xfe"
-
-
-def _ipv6_in_names(text: str) -> Iterator[NamedHost]:
-    for match in _IPV6_IN_NAME.finditer(text):
-        whole = match[0].count("-") == _IPV6_GROUPS - 1 and "--" not in match[0]
-        # A date has neither letters nor more than two digits between its year and its end.
-        is_date = not _LETTER.search(match[0]) and all(len(part) < 3 for part in match[0].split("-")[1:-1])
-        if (whole or match[0].count("--") == 1) and not is_date:
-            address = _public_ipv6(match[0].replace("-", ":"))
-            if address is not None:
-                yield NamedHost(*match.span(), (address,))
+    return packed[11:13] == b"\xff\xfe" and _is_private(address)
 
 
 def _reversed(match: re.Match[str]) -> NamedHost:
@@ -372,7 +426,9 @@ def _top_level(label: str) -> int:
         return length
     name = label[:length].lower()
     is_usual = length == 2 or name in _USUAL_DOMAINS or not name.isascii()
-    return length if label[length] in "_-+" and is_usual else 0
+    # Names of other scripts have no digits.
+    ends = label[length] in "_-+" or (not name.isascii() and label[length].isdecimal())
+    return length if ends and is_usual else 0
 
 
 def _is_letter(character: str) -> bool:

@@ -7,19 +7,24 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Of URLs (RFC 3986, escaped again or not), HTML, JSON, strings of C and patterns, and how people keep a name from
-#: becoming a link.
+#: Of URLs (RFC 3986 and JavaScript, escaped again or not), HTML (the same, and a point or colon without its semicolon),
+#: JSON, strings of C and patterns, mail (RFC 2045), and how people keep a name from becoming a link.
 _ESCAPES = re.compile(
-    r"(?P<url>(?:%(?:25)*[0-9A-Fa-f]{2})+)"
-    r"|&\#(?:[xX](?P<hex>0*[0-9A-Fa-f]{1,5})|(?P<decimal>0*[0-9]{1,6}));"
-    r"|&(?P<name>period|colon|commat|lowbar|hyphen);"
-    r"|\\{1,4}(?:u(?P<json>[0-9A-Fa-f]{4})|x(?P<byte>[0-9A-Fa-f]{2})|(?P<octal>[01][0-7]{2})|(?P<itself>[.:_\-]))"
-    r"|(?P<dot>\[(?:\.|[dD][oO][tT])\]|\((?:\.|[dD][oO][tT])\)|\{(?:\.|[dD][oO][tT])\}"
-    r"|(?<=[0-9]) ?[dD][oO][tT] ?(?=[0-9]))"
+    r"%(?:25)*u(?P<script>[0-9A-Fa-f]{4})"
+    r"|(?P<url>(?:%(?:25)*[0-9A-Fa-f]{2})+)"
+    r"|&(?:amp;)*\#(?:[xX]0*(?P<hex>[0-9A-Fa-f]{1,5})|0*(?P<decimal>[0-9]{1,6}));"
+    r"|&(?:amp;)*\#(?:[xX]0*(?P<open_hex>2[eE]|3[aA])|0*(?P<open_decimal>46|58))"
+    r"|&(?:amp;)*(?P<name>period|colon|commat|lowbar|hyphen);"
+    r"|(?<!\\)\\++(?:u(?P<json>[0-9A-Fa-f]{4})|U(?P<long>[0-9A-Fa-f]{8})|[ux]\{(?P<braced>[0-9A-Fa-f]{1,8})\}"
+    r"|x(?P<byte>[0-9A-Fa-f]{2})|(?P<octal>[01][0-7]{2})|(?P<itself>[.:_\-]))"
+    r"|(?P<dot>(?:(?<=[0-9]) )?"
+    r"(?:\[(?:\.|[dD][oO][tT])\]|\((?:\.|[dD][oO][tT])\)|\{(?:\.|[dD][oO][tT])\})(?: (?=[0-9]))?"
+    r"|(?<=[0-9])(?: ?[dD][oO][tT] ?|=2[eE])(?=[0-9]))"
     r"|(?P<colon>\[:\]|\(:\)|\{:\})",
 )
 #: What may be an escape of a percent sign, or stand before a number as it is.
 _ESCAPED_PERCENT = re.compile(r"%(?:25)+(?=[0-9A-Fa-f]{2})")
+_KINDS_OF_BASE_16 = ("hex", "open_hex", "script", "json", "long", "braced", "byte")
 _ONE_OF_URL = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})")
 _NAMED = {"period": ".", "colon": ":", "commat": "@", "lowbar": "_", "hyphen": "-"}
 #: Full stops that part labels of a name as a dot does (RFC 3490); others become one by their normal form.
@@ -93,9 +98,10 @@ def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
             number = ord(escape["itself"])
         elif escape["octal"]:
             number = int(escape["octal"], 8)
+        elif decimal := escape["decimal"] or escape["open_decimal"]:
+            number = int(decimal)
         else:
-            digits = escape["hex"] or escape["json"] or escape["byte"]
-            number = int(escape["decimal"]) if escape["decimal"] else int(digits, 16)
+            number = int(next(escape[kind] for kind in _KINDS_OF_BASE_16 if escape[kind]), 16)
         yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *escape.span()
     yield from ((text[at], at, at + 1) for at in range(place, len(text)))
 
