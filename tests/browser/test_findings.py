@@ -142,7 +142,7 @@ def test_what_studies_says_first_is_the_apis(opened: Callable[[str], Dashboard])
     page = opened("studies")
     findings = page.api.records("finding", [("question", "study")])
     text = said(page, "Are the studies' figures reproduced?")
-    assert "of 25 statements of TMA'23 are reproduced." in text
+    assert "of 25 statements of TMA'23 are reproduced from 3,808 of its runs." in text
     assert {finding["sentence"] for finding in findings if finding["sentence"] not in text} == set()
     assert len(findings) == 4
 

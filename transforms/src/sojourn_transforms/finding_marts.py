@@ -113,7 +113,7 @@ QUESTIONS: Mapping[str, tuple[Callable[..., list[Finding]], tuple[_Rows, ...]]] 
             ),
         ),
     ),
-    "study": (study_findings, (_Rows("published_comparison"),)),
+    "study": (study_findings, (_Rows("published_comparison"), _Rows("study", columns="study_id, runs, excluded_runs"))),
     "tools": (tool_findings, (_Rows("run_load_delay", "loaded_median_ms is not null"),)),
     "trust": (
         trust_findings,

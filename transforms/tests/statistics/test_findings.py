@@ -250,13 +250,16 @@ def test_tables_have_a_row_for_each_finding_and_number() -> None:
     assert [row["value"] for row in numbers.to_pylist()] == [20.6, 91.2]
 
 
-def published(finding: str, verdict: str, reason: str | None = None, groups: int = 1) -> list[dict[str, Any]]:
+def published(
+    finding: str, verdict: str, reason: str | None = None, groups: int = 1, population: str = "run"
+) -> list[dict[str, Any]]:
     """Return the rows of published_comparison of a statement, one for each group."""
     row = {
         "study_id": "tma23-imvca",
         "finding_id": finding,
         "statement_verdict": verdict,
         "not_answered_reason": reason,
+        "population": population,
     }
     return [row] * groups
 
@@ -267,7 +270,7 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
         (
             [*published("a", "agrees", groups=2), *published("b", "agrees")],
             "agrees",
-            "2 of 2 statements of TMA'23 are reproduced.",
+            "2 of 2 statements of TMA'23 are reproduced from 3,808 of its runs.",
         ),
         (
             [
@@ -276,8 +279,8 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
                 *published("c", "not answered", "a count of people, not a measurement"),
             ],
             "mixed",
-            "1 of 2 statements of TMA'23 is reproduced. 1 statement differs. 1 statement is not answered: a count of "
-            "people, not a measurement.",
+            "1 of 2 statements of TMA'23 is reproduced from 3,808 of its runs. 1 statement differs. 1 statement is not "
+            "answered: a count of people, not a measurement.",
         ),
         (
             [*published("a", "not answered", "the build has no run of the study")],
@@ -293,8 +296,8 @@ def published(finding: str, verdict: str, reason: str | None = None, groups: int
                 *published("e", "not answered", "y"),
             ],
             "agrees",
-            "1 of 1 statement of TMA'23 is reproduced. 1 more statement has no tolerance to judge by. 3 statements "
-            "are not answered, most because x.",
+            "1 of 1 statement of TMA'23 is reproduced from 3,808 of its runs. 1 more statement has no tolerance to "
+            "judge by. 3 statements are not answered, most because x.",
         ),
     ],
 )
@@ -302,6 +305,14 @@ def test_statements_of_a_study_are_counted_by_their_verdict(
     rows: list[dict[str, Any]], verdict: str, sentence: str
 ) -> None:
     """Statements are counted, not their groups."""
-    [finding] = study_findings(rows)
+    [finding] = study_findings(rows, [{"study_id": "tma23-imvca", "runs": 3809, "excluded_runs": 1}])
     assert (finding.verdict, finding.sentence) == (verdict, sentence)
+    assert "The build has 3,808 runs of the study that are not excluded." in finding.context
+
+
+def test_a_study_of_connections_is_not_said_to_come_from_its_runs() -> None:
+    """IMC'14 in the wild has statements about connections, whatever runs there are beside them."""
+    [finding] = study_findings(published("a", "agrees", population="connection"), [])
+    assert finding.sentence == "1 of 1 statement of TMA'23 is reproduced."
+    assert "The build has" not in finding.context
     assert "compares the figure alone; only ratios are judged by an interval" in finding.context
