@@ -56,6 +56,16 @@ def test_a_filter_of_only_some_charts_leaves_the_others_alone_and_goes_with_them
     assert assets._filters_with_charts([dict(of_buffers)], dict.fromkeys(uuids, Note("title", "supply"))) == []
 
 
+def test_pictures_on_the_page_of_studies_have_filters_of_their_own_alone() -> None:
+    # The study that the page begins with has no scores.
+    filters = DASHBOARDS["dashboards/studies.yaml"]["metadata"]["native_filter_configuration"]
+    chart = CHARTS["charts/studies/brisque_against_harm.yaml"]
+    names = {each["name"] for each in filters if layout.chart_number(chart) not in each["scope"]["excluded"]}
+    assert names == {
+        "Study of the picture quality", "Application of the picture quality", "Rate of the picture quality (Mbit/s)",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))
 def test_a_filter_on_a_calculated_column_reaches_every_chart_that_has_its_source(name: str) -> None:
     charts = [CHARTS[chart] for chart in CHARTS if chart.startswith(f"charts/{Path(name).stem}/")]
