@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from figures import STATED, looks, plain_name, runs_and_boxes, series_legend, whole_seconds
+from figures import STATED, Look, looks, plain_name, runs_and_boxes, series_legend, whole_seconds
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -161,7 +161,7 @@ def harm_figure(calls: Calls, rates: Mapping[str, int], findings: Sequence[str] 
         return None
     figure, (line,) = drawn
     for one in line:
-        one.axhline(0, color="0.4", linewidth=0.8)
+        one.axhline(0, color="0.75", linewidth=0.8, zorder=0.5)
     stated_settings(calls, line, findings)
     series_legend(figure)
     return figure
@@ -216,13 +216,22 @@ def brisque_figure(calls: Calls, rates: Mapping[str, int], findings: Sequence[st
 
 def stated_lines(calls: Calls, axes: Sequence[Axes], findings: Sequence[str], words: str = "stated") -> None:
     """Draw what a study states of each application as a dashed line; nothing where it states nothing."""
-    rows = calls.api.rows("published_comparison", study_id=calls.study, finding_id=list(findings)) if findings else None
+    if not findings:
+        return
+    rows = calls.api.rows("published_comparison", study_id=calls.study, finding_id=list(findings))
+    if rows.empty:
+        return
     for one in axes:
-        mine = {} if rows is None else rows[is_of_panel(rows, one)].groupby(["statistic", "stated_low"]).groups
-        for statistic, value in mine:
+        title = one.get_title(loc="left")
+        said = []
+        for statistic, value in rows[is_of_panel(rows, one)].groupby(["statistic", "stated_low"]).groups:
             one.axhline(value, **STATED)
-            where: dict[str, Any] = {"transform": one.transAxes, "ha": "right", "va": "bottom", "fontsize": 7}
-            one.text(1, 1.02, f"- - {words}: {statistic} {value:g}", **where)
+            said.append(f"{statistic} {value:g}")
+        if said:
+            where: dict[str, Any] = {"transform": one.transAxes, "va": "bottom", "fontsize": 7}
+            one.text(0, 1.02, f"- - {words}: {', '.join(said)}", **where)
+        # Above the text, and as high in the panels without one.
+        one.set_title(title, pad=18)
 
 
 def is_of_panel(rows: pd.DataFrame, axes: Axes) -> pd.Series:
@@ -240,7 +249,9 @@ def stated_settings(calls: Calls, axes: Sequence[Axes], findings: Sequence[str])
         for place, (control, order) in enumerate(calls.settings, 1):
             of_setting = mine[(mine.congestion_control == control) & (mine.start_order == order)]
             for end in sorted({*of_setting.stated_low.dropna(), *of_setting.stated_high.dropna()}):
-                one.plot([place - 0.42, place + 0.42], [end, end], label="stated, or the ends of its range", **STATED)
+                # The ends are marked, because a dashed line on that of no harm would not be seen.
+                ends = {"marker": "|", "markersize": 9, "label": "stated, or the ends of its range"}
+                one.plot([place - 0.42, place + 0.42], [end, end], **ends, **STATED)
 
 
 def solo_figure(
@@ -307,14 +318,21 @@ def solo_brisque_figure(calls: Calls, findings: Sequence[str], words: str) -> Fi
     return figure
 
 
-def stepped_figure(study: str, rows: pd.DataFrame) -> Figure:
+def looks_of_applications(rows: pd.DataFrame) -> dict[str, Look]:
+    """Return the looks of a notebook's applications in all its figures, those of the figures' own study first."""
+    applications = rows[rows.application.notna()].sort_values(
+        ["study_id", "application"], key=lambda column: column.where(column != OWN, "")
+    )
+    return looks(applications.application)
+
+
+def stepped_figure(study: str, rows: pd.DataFrame, series: Mapping[str, Look]) -> Figure:
     """Draw the rate of calls alone while the link changes its rate, a panel for each queue and a line for each call.
 
     ``rows`` are of ``rate_profile`` of one study and programme. Lines are medians over runs, bands quartiles; seconds
-    within which runs begin and end are left out.
+    within which runs begin and end are left out. ``series`` are ``looks_of_applications``.
     """
     queues = list(rows.groupby(["queue_size_bytes", "queue_label", "rtt_ms"], dropna=False))
-    series = looks(sorted(set(rows.application)))
     figure, grid = plt.subplots(len(queues), 1, sharex=True, squeeze=False, figsize=(9.0, 2.6 * max(len(queues), 1.3)))
     for one, ((size, label, rtt), rows_of_queue) in zip(grid[:, 0], queues, strict=True):
         # The seconds that all runs of an application have, without the first and the last.
@@ -341,8 +359,8 @@ def stepped_figure(study: str, rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def harm_and_brisque_figure(calls: Calls, rates: Mapping[str, int]) -> Figure | None:
-    """Draw each run's BRISQUE over its throughput harm, a panel for each queue."""
+def harm_and_brisque_figure(calls: Calls, rates: Mapping[str, int], series: Mapping[str, Look]) -> Figure | None:
+    """Draw each run's BRISQUE over its throughput harm, a panel for each queue; series: ``looks_of_applications``."""
     pairs = calls.api.rows(
         "harm_qoe", study_id=calls.study, qoe_metric="brisque", exclusion_reason__null=True, harm_ratio__null=False
     )
@@ -354,7 +372,6 @@ def harm_and_brisque_figure(calls: Calls, rates: Mapping[str, int]) -> Figure | 
     figure, grid = plt.subplots(
         1, len(queues), sharex=True, sharey=True, squeeze=False, figsize=(3.2 * len(queues), 3.4)
     )
-    series = looks(calls.applications)
     for one, queue in zip(grid[0], queues, strict=True):
         counts = []
         for application in calls.applications:

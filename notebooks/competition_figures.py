@@ -7,6 +7,7 @@ without a run are not drawn. Times are in s, rates in Mbit/s, shares and harm ra
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,11 @@ TEXT_STUDY = "vca-fairness-vm-2026"
 QUEUES = ("tail-drop 2 BDP", "tail-drop 10 BDP", "CoDel", "FQ-CoDel")
 HARMS = ("throughput", "delay", "jitter", "loss")
 DIRECTIONS = ("downlink", "uplink")
+#: What a letter of a title takes.
+TITLE_LETTER_INCHES = 0.085
+#: Harm below this is drawn as a line.
+LEAST_BAR = 0.01
+WITHOUT_HARM: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 4, "color": "0.4"}
 #: What tells configurations apart beside the rate of the link, the queue and who competes: a figure has one of each.
 FACTORS = ("workload", "direction", "rtt_ms", "testbed", "congested_direction", "opposite_link", "participants",
            "call_view", "ecn", "l4s")  # fmt: skip
@@ -143,142 +149,35 @@ def runs_of(rows: pd.DataFrame, groups: Sequence[str]) -> str:
 
 
 def one_direction(rows: pd.DataFrame) -> str:
-    """Return a second line of a title: a direction that the paper draws and no row is of; nothing if none is stated."""
+    """Return a second line of a title: a direction that the paper draws and no row is of, or that none is stated."""
     stated = set(rows.direction.dropna())
-    missing = [name for name in DIRECTIONS if stated and name not in stated]
+    if not stated:
+        return "\ndirection: not stated"
+    missing = [name for name in DIRECTIONS if name not in stated]
     return f"\n{missing[0]}: no runs" if missing else ""
 
 
-def points_and_medians(
-    axes: Axes, rows: pd.DataFrame, places: Sequence[float], label: str, line: str = "-", **style: Any
-) -> None:
-    """Draw each run's ``metric_value`` at its place on the x axis, and join the medians of the places."""
-    placed = rows.assign(place=list(places)).sort_values("place")
-    medians = placed.groupby("place").metric_value.median()
-    if len(placed) > len(medians):
-        axes.plot(placed.place, placed.metric_value, **style | {"markersize": 2.5, "alpha": 0.5, "linestyle": "none"})
-    axes.plot(medians.index, medians, line, label=label, **style)
+def drawn_and_single(kinds: Sequence[tuple[Any, ...]], unit: str) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """Return the panels of a figure without those of a single run, and these as lines of the title.
 
-
-def rate_axis(axes: Axes, rates: Sequence[float]) -> None:
-    """Make x the rate of the link in Mbit/s, from 0 or, if the rates span more than a factor of five, logarithmic."""
-    if max(rates) > 5 * min(rates):
-        axes.set_xscale("log")
-        axes.set_xlim(min(rates) / 1.25, max(rates) * 1.25)
-        axes.minorticks_off()
-    else:
-        axes.set_xlim(0, max(rates) * (1.12 if len(rates) > 1 else 2))
-    axes.set_xticks(list(rates), rate_labels(rates))
-    axes.set_xlabel("rate of the link (Mbit/s)")
-
-
-def rate_labels(rates: Sequence[float]) -> list[str]:
-    """Return the labels of rates in ascending order: one less than 15 % above another stands beside its label."""
-    labels: list[str] = []
-    labelled = 0
-    for place, rate in enumerate(rates):
-        is_near = place > 0 and rate < 1.15 * rates[labelled]
-        labels.append("" if is_near else f"{rate:g}")
-        if is_near:
-            labels[labelled] += f", {rate:g}"
-        else:
-            labelled = place
-    return labels
-
-
-def share_figure(
-    rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = (), stated_uplink: float | None = None
-) -> Figure:
-    """Draw the incumbent's share of the link by the link's rate, as IMC'21: a panel for each application and direction.
-
-    ``rows`` are those of ``of_incumbents`` behind one queue with the metric link_share_ratio; a line is a competitor,
-    a small point a run. ``stated`` are the study's own applications with whom they are ``against`` and ``stated_low``,
-    at 0.5 Mbit/s on the downlink, in a panel of their own; ``stated_uplink`` is what it states up to 2 Mbit/s uplink.
+    A panel is a tuple of words, of which the last is the direction, and its rows. A direction keeps its panels if none
+    of them has several runs.
     """
-    mine = rows[rows.role == rows.incumbent_role]
-    rates = [rate / 1e6 for rate in sorted(mine.bandwidth_bps.unique())]
-    kinds = list(mine.groupby(["incumbent", "direction"], dropna=False))
-    names = [f"against {other}" for other in controls_first(mine.other)]
-    series = looks([*names, *sorted(f"stated: {row['application']}" for row in stated)])
-    number = len(kinds) + bool(stated)
-    figure, axes = panels(number, across=min(number, 4), width=3.7 * min(number, 4), height=3.4)
-    for one, ((incumbent, direction), shown) in zip(axes, kinds, strict=False):
-        for other in controls_first(shown.other):
-            of_other = shown[shown.other == other]
-            label = f"against {other}"
-            points_and_medians(one, of_other, of_other.bandwidth_bps / 1e6, label, **series[label].line)
-        where = "" if pd.isna(direction) else f", {direction}"
-        one.set_title(f"{plain_name(incumbent)}{where}; {runs_of(shown, ['bandwidth_bps', 'other'])}")
-        if direction == "uplink" and stated_uplink is not None:
-            one.plot([0, 2], [stated_uplink] * 2, label="stated: Zoom and Meet, up to 2 Mbit/s uplink", **STATED)
-        rate_axis(one, rates)
-    if stated:
-        stated_shares(axes[-1], stated, series)
-    for one in axes:
-        one.axhline(0.5, color="0.4", linewidth=0.8)
-        one.set_ylim(0, 1)
-        one.set_ylabel("share of the incumbent (ratio)")
-    series_legend(figure)
-    figure.suptitle(title + one_direction(mine))
-    return figure
-
-
-def stated_shares(axes: Axes, stated: Sequence[Mapping[str, Any]], series: Mapping[str, Look]) -> None:
-    """Draw the shares that a study states of its own applications, in a column for each competitor."""
-    others = list(dict.fromkeys(str(row["against"]) for row in stated))
-    applications = sorted({str(row["application"]) for row in stated})
-    for number, application in enumerate(applications):
-        mine = [row for row in stated if row["application"] == application]
-        across = [others.index(str(row["against"])) + 0.22 * (number - (len(applications) - 1) / 2) for row in mine]
-        shares = [row["stated_low"] for row in mine]
-        label = f"stated: {application}"
-        axes.plot(across, shares, linestyle="none", fillstyle="none", label=label, **series[label].line)
-    for edge in range(len(others) - 1):
-        axes.axvline(edge + 0.5, color="0.8", linewidth=0.8)
-    axes.set_xticks(range(len(others)), others, fontsize=7)
-    axes.set_xlim(-0.5, len(others) - 0.5)
-    axes.grid(visible=False, axis="x")
-    axes.set_xlabel("against")
-    axes.set_title("stated of others, 0.5 Mbit/s, downlink")
-
-
-def bitrate_figure(rows: pd.DataFrame, alone: pd.DataFrame, title: str) -> Figure:
-    """Draw the bitrates of both sides by the link's rate, a panel for each incumbent and queue.
-
-    ``rows`` are those of ``of_incumbents`` with the metric rate_bps, ``alone`` solo runs of applications. Solid is the
-    incumbent, dashed its competitor in the same colour. The solo runs of an incumbent are those behind the same queue,
-    or, where it has none, those behind any other.
-    """
-    queues, rates = in_order(rows.queue_label), sorted(rows.bandwidth_bps.unique())
-    series = looks(["alone", *controls_first(rows.other)])
-    kinds = [
-        (incumbent, queue, shown)
-        for incumbent, mine in rows.groupby("incumbent")
-        for queue in queues
-        if len(shown := mine[mine.queue_label == queue])
+    with_several = {direction for *_, direction, rows in kinds if len(rows) > 1}
+    drawn = [kind for kind in kinds if len(kind[-1]) > 1 or kind[-2] not in with_several]
+    singles = [
+        ", ".join(filter(None, (*words, f"{rate / 1e6:g} Mbit/s", setting))) + f": {value:.3g}{unit}"
+        for *words, rows in kinds
+        if len(rows) == 1 and words[-1] in with_several
+        for rate, setting, value in zip(rows.bandwidth_bps, rows.setting, rows.metric_value, strict=True)
     ]
-    figure, axes = panels(len(kinds), across=min(4, len(queues)), width=2.9 * min(4, len(queues)), height=2.6)
-    for one, (incumbent, queue, shown) in zip(axes, kinds, strict=True):
-        solo = alone[(alone.application == incumbent) & alone.bandwidth_bps.isin(shown.bandwidth_bps)]
-        same = solo[solo.queue_label == queue]
-        lines = [("alone", same if len(same) else solo, ":", series["alone"].line | {"fillstyle": "none"})]
-        for other in controls_first(shown.other):
-            pair, look = shown[shown.other == other], series[other].line
-            lines.append((f"incumbent, against {other}", pair[pair.role == pair.incumbent_role], "-", look))
-            sent = pair[pair.role != pair.incumbent_role]
-            lines.append((f"{other}", sent, "--", look | {"fillstyle": "none"}))
-        for label, chosen, line, style in lines:
-            if len(chosen):
-                in_mbits = chosen.assign(metric_value=chosen.metric_value / 1e6)
-                points_and_medians(one, in_mbits, chosen.bandwidth_bps / 1e6, label, line, markersize=4, **style)
-        behind = "" if len(same) or solo.empty else f"\nalone behind {' or '.join(in_order(solo.queue_label))}"
-        one.set_title(f"{plain_name(incumbent)}, {queue}{behind}", fontsize=8)
-        one.set_ylim(0, max(rates) / 1e6 * 1.05)
-        one.set_ylabel("bitrate (Mbit/s)")
-        rate_axis(one, [rate / 1e6 for rate in rates])
-    series_legend(figure)
-    figure.suptitle(titled(title, runs_of(rows, ["incumbent", "other", "bandwidth_bps", "queue_label"])))
-    return figure
+    return drawn, [f"one run, not drawn: {single}" for single in singles]
+
+
+def set_title(figure: Figure, title: str, lines: Sequence[str]) -> None:
+    """Write a title with further lines above a figure, none of them wider than the figure."""
+    letters = int(figure.get_figwidth() / TITLE_LETTER_INCHES)
+    figure.suptitle("\n".join([title, *(part for line in lines for part in textwrap.wrap(line, letters))]))
 
 
 def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
@@ -317,15 +216,18 @@ def rates_figure(rows: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = ()) -> Figure:
+def equality_figure(
+    rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str, Any]] = (), series: Mapping[str, Look] | None = None
+) -> Figure:
     """Draw flow-rate equality behind one queue, as Figures 3, 4 and 7 of PAM'21, by direction and application.
 
     ``rows`` are of ``run_metric`` of one study and queue, with ``setting``; ``stated`` the rows of
-    ``published_comparison`` that are of this queue, drawn in the panel of their direction as a band.
+    ``published_comparison`` that are of this queue, drawn in the panel of their direction as a band; ``series`` the
+    looks of the settings in all figures that are to be compared, without it those of the rows.
     """
-    kinds = of_one_application(rows)
+    kinds, singles = drawn_and_single(of_one_application(rows), "")
     rates = rates_of_applications(rows)
-    series = looks(sorted(set(rows.setting)))
+    series = looks(sorted(set(rows.setting))) if series is None else series
     across = min(len(kinds), 3)
     figure, axes = panels(
         len(kinds), across=across, width=across * max(5.6, 1.1 * max(map(len, rates.values()))), height=4.4
@@ -343,7 +245,7 @@ def equality_figure(rows: pd.DataFrame, title: str, stated: Sequence[Mapping[str
             if is_of_direction(row, direction):
                 band_of_stated(one, row)
     series_legend(figure, 2)
-    figure.suptitle(title + one_direction(rows))
+    set_title(figure, title + one_direction(rows), singles)
     return figure
 
 
@@ -379,26 +281,28 @@ def band_of_stated(axes: Axes, row: Mapping[str, Any]) -> None:
 
 def queue_figure(
     rows: pd.DataFrame, title: str, label: str, stated: Mapping[str, Sequence[Mapping[str, Any]]], *, log: bool = False,
-    half_of: tuple[str, str] | None = None,
+    half_of: tuple[str, str] | None = None, series: Mapping[str, Look] | None = None,
 ) -> Figure:  # fmt: skip
     """Draw a value of each run by the link's rate, as Figures 5 and 6 of PAM'21, by application, queue and direction.
 
     ``rows`` are of ``run_metric`` of one study, with ``setting``; ``stated`` the rows of ``published_comparison`` of a
     queue, by its label. ``half_of`` is a queue and one whose delay at 0.5 Mbit/s against CUBIC is
-    stated as twice of it.
+    stated as twice of it. ``series`` are the looks of the settings in all figures that are to be compared, without it
+    those of the rows.
     """
-    kinds = [
-        (queue, application, direction, shown)
+    every = [
+        (application, queue, direction, shown)
         for queue in in_order(rows.queue_label)
         for application, direction, shown in of_one_application(rows[rows.queue_label == queue])
     ]
+    kinds, singles = drawn_and_single(sorted(every, key=lambda kind: kind[0]), " ms" if log else "")
     rates = rates_of_applications(rows)
-    series = looks(sorted(set(rows.setting)))
+    series = looks(sorted(set(rows.setting))) if series is None else series
     width = max(5.6, (0.6 + 0.1 * len(series)) * max(map(len, rates.values())))
     figure, axes = panels(len(kinds), across=2, width=2 * width, height=3.4)
     low, high = rows.metric_value.min(), rows.metric_value.max()
-    for one, (queue, application, direction, shown) in zip(axes, kinds, strict=True):
-        runs_by_rate(one, records(shown), label, series, rates[application])
+    for one, (application, queue, direction, shown) in zip(axes, kinds, strict=True):
+        columns = runs_by_rate(one, records(shown), label, series, rates[application])
         where = f", {direction}" if direction else ""
         words = runs_of(shown, ["setting", "bandwidth_bps"])
         one.set_title(f"{application}, {queue}{where}; {words} for each configuration and rate", fontsize=8)
@@ -416,20 +320,19 @@ def queue_figure(
             is_stated &= rows.application.map(plain_name) == application
             baseline = rows[is_stated & (rows.queue_label == half_of[1])].metric_value
             if len(baseline):
-                place, words = (
-                    rates[application].index(500_000),
-                    f"stated: half of {half_of[1]}, Zoom and CUBIC, 0.5 Mbit/s",
-                )
-                one.plot([place - 0.45, place + 0.45], [baseline.median() / 2] * 2, label=words, **STATED)
+                words = f"stated: half of {half_of[1]}, Zoom and CUBIC, 0.5 Mbit/s"
+                one.plot(columns[500_000], [baseline.median() / 2] * 2, label=words, **STATED)
     series_legend(figure, 3)
-    figure.suptitle(title + one_direction(rows))
+    set_title(figure, title + one_direction(rows), singles)
     return figure
 
 
-def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
+def harm_figure(rows: pd.DataFrame, title: str, series: Mapping[str, Look]) -> Figure:
     """Draw the median harm to the incumbent by metric and queue, a panel for each pair and rate of the link.
 
-    ``rows`` are those of ``of_incumbents`` of ``run_metric_harm``, with harm. Points are runs, where there are several.
+    ``rows`` are those of ``of_incumbents`` of ``run_metric_harm``, with harm; ``series`` the looks of the queues in all
+    figures that are to be compared. Points are runs, where there are several. A bar too low to be seen is a line; a
+    cross is a queue without harm, because it has no run or its harm is not known.
     """
     mine = rows[rows.role == rows.incumbent_role]
     queues = in_order(mine.queue_label)
@@ -440,27 +343,33 @@ def harm_figure(rows: pd.DataFrame, title: str) -> Figure:
         for other in controls_first(of_incumbent.other)
         for rate, shown in of_incumbent[of_incumbent.other == other].groupby("bandwidth_bps")
     ]
-    series = looks(queues)
     figure, axes = panels(len(shown_pairs), width=11.7, height=2.8)
     width = 0.76 / len(queues)
     lowest, highest = min(mine.harm_ratio.min(), 0), max(mine.harm_ratio.max(), 0)
+    margin = 0.06 * ((highest - lowest) or 1)
     for one, (incumbent, other, rate, shown) in zip(axes, shown_pairs, strict=True):
         for place, queue in enumerate(queues):
             of_queue = shown[shown.queue_label == queue]
+            shift = (place - (len(queues) - 1) / 2) * width
+            unknown = [at + shift for at, name in enumerate(metrics) if not (of_queue.harm_metric == name).any()]
+            if unknown:
+                one.plot(unknown, [0] * len(unknown), label="no run, or harm not known", **WITHOUT_HARM)
             if of_queue.empty:
                 continue
-            shift = (place - (len(queues) - 1) / 2) * width
             of_queue = of_queue.assign(place=of_queue.harm_metric.map(metrics.index) + shift)
             medians = of_queue.groupby("place").harm_ratio.median()
-            one.bar(medians.index, medians, width * 0.9, label=queue, color=series[queue].colour)
+            colour = series[queue].colour
+            one.bar(medians.index, medians, width * 0.9, label=queue, color=colour)
+            for at, median in medians[medians.abs() < LEAST_BAR].items():
+                one.plot([at - 0.45 * width, at + 0.45 * width], [median, median], color=colour, linewidth=2.5)
             if len(of_queue) > len(medians):
                 one.plot(of_queue.place, of_queue.harm_ratio, ".", color="0.2", markersize=2.5)
         pair = f"{plain_name(incumbent)} against {other}"
         one.set_title(f"{pair}, {rate / 1e6:g} Mbit/s; {runs_of(shown, ['queue_label'])}")
-        one.axhline(0, color="0.4", linewidth=0.8)
+        one.axhline(0, color="0.4", linewidth=0.8, zorder=0.5)
         one.set_xticks(range(len(metrics)), metrics)
         one.set_xlim(-0.5, len(metrics) - 0.5)
-        one.set_ylim(lowest * 1.05, highest * 1.05 or 1)
+        one.set_ylim(lowest - margin, highest + margin)
         one.set_ylabel("harm to the incumbent (ratio)")
     series_legend(figure, order=queues)
     figure.suptitle(title)

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sojourn_transforms.figures import check_series
+from sojourn_transforms.figures import check_family, check_series
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +42,7 @@ def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str
     """Run the first cell of a notebook, those with a text of ``before``, and the one with the text of a figure.
 
     Return the figures by name, over the planted rows instead of a service's. As where a notebook shows them, their
-    series are checked.
+    series are checked; and that a series looks alike in all of them.
     """
     cells = json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
     codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -60,6 +60,7 @@ def drawn_by(notebook: str, figure: str, planted: PlantedRows, before: tuple[str
     finally:
         sys.path.remove(str(ROOT / "notebooks"))
         plt.close("all")
+    check_family(shown.values())
     return shown
 
 

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from notebooks import figures
 
 from sojourn_transforms.deviations import CORRECTED_DEFINITIONS, DEVIATIONS, deviations_section
-from sojourn_transforms.figures import check_family
 
 from .planted_figures import PlantedRows, drawn_by, points
 
@@ -155,7 +154,7 @@ def test_what_tma23_states_of_an_application_stands_below_the_title_of_its_panel
 
 def test_labels_of_rates_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "notebooks"))
-    labels = importlib.import_module("competition_figures").rate_labels
+    labels = importlib.import_module("share_figures").rate_labels
     assert labels([0.3, 0.45, 1.9, 2.0, 5.0]) == ["0.3", "0.45", "1.9, 2", "", "5"]
 
 
@@ -358,56 +357,6 @@ def test_pam21_figures_3_4_and_7_are_of_one_queue_with_a_panel_for_each_directio
     assert codel.get_suptitle() == "s, CoDel\ndownlink: no runs"
 
 
-def test_a_setting_looks_alike_in_all_figures_of_pam21_and_a_panel_of_one_run_is_a_line_of_the_title() -> None:
-    runs = [
-        PAM21_RUN
-        | {"study_id": "s", "metric": metric, "queue_label": queue, "aqm": "tail-drop", "metric_value": 0.125}
-        | {"start_order": order, "application": application, "bandwidth_bps": rate}
-        for metric in ("flow_rate_equality", "queuing_delay_share_of_maximum_ratio", "queuing_delay_mean_ms")
-        for queue, application, order, rate in (
-            ("tail-drop 2 BDP", "zoom", "app_first", 500_000), ("tail-drop 2 BDP", "zoom", "app_first", 4_000_000),
-            ("tail-drop 10 BDP", "zoom", "tcp_first", 500_000), ("tail-drop 10 BDP", "zoom", "app_first", 500_000),
-            ("tail-drop 10 BDP", "teams", "tcp_first", 4_000_000),
-        )
-    ]  # fmt: skip
-    drawn: dict[str, Figure] = {}
-    for name in ("pam21-figure-03-04-07", "pam21-figure-05", "pam21-figure-06"):
-        drawn |= drawn_by("pam21-zoom-form", f'"{name}"', planted_runs(runs))
-    check_family(drawn.values())
-    settings = [
-        {line.get_label() for axes in figure.axes for line in axes.lines if line.get_label().startswith("against")}
-        for figure in drawn.values()
-    ]
-    assert {"against CUBIC, app first"} in settings  # without the one that comes before it in others
-    single = "teams, tail-drop 10 BDP, downlink, 4 Mbit/s, against CUBIC, TCP first: 0.125"
-    assert [axes.get_title(loc="left")[:22] for axes in drawn["pam21-figure-05-s"].axes] == [
-        "zoom, tail-drop 2 BDP,", "zoom, tail-drop 10 BDP",
-    ]  # fmt: skip
-    assert drawn["pam21-figure-05-s"].get_suptitle().endswith(f"\none run, not drawn: {single}")
-    assert drawn["pam21-figure-06-s"].get_suptitle().endswith(f"\none run, not drawn: {single} ms")
-
-
-def test_a_competitor_looks_alike_in_all_figures_of_imc21() -> None:
-    run = {"study_id": "s", "exclusion_reason": None, "role": "app", "start_order": "app_first", "run_id": "a"}
-    run |= {"metric": "link_share_ratio", "application": "zoom", "rival_application": None, "workload": "call"}
-    run |= {"direction": "downlink", "rtt_ms": 50.0, "metric_value": 0.5}
-    runs = [
-        run | {"queue_label": queue, "congestion_control": control, "bandwidth_bps": rate, "metric": metric}
-        for queue, control in (("CoDel", "cubic"), ("CoDel", "bbr"), ("FQ-CoDel", "bbr"))
-        for rate in (500_000, 4_000_000)
-        for metric in ("link_share_ratio", "rate_bps")
-    ]
-    planted = PlantedRows(run_metric=runs, study=[{"study_id": "s"}])
-    before = ('"imc21-published-shares"', 'share["against"] =', '"imc21-link-share"')
-    drawn = drawn_by("imc21-competition", '"imc21-bitrates"', planted, before=before)
-    one, other = (drawn[f"imc21-link-share-s-{queue}"].axes[0] for queue in ("codel", "fq-codel"))
-    (alone,) = (line for line in other.lines if line.get_label() == "against BBRv1")
-    (beside,) = (line for line in one.lines if line.get_label() == "against BBRv1")
-    assert alone.get_color() == beside.get_color()
-    colours = {line.get_label(): line.get_color() for axes in drawn["imc21-bitrates-s"].axes for line in axes.lines}
-    assert colours["incumbent, against BBRv1"] == beside.get_color()
-
-
 def test_references_are_those_of_the_list_and_a_commented_table_is_told_from_the_text(shared: Path) -> None:
     with (shared / "published" / "findings.csv").open(encoding="utf-8") as handle:
         listed = {row["finding_id"]: row["reference"] for row in csv.DictReader(handle)}
@@ -477,27 +426,6 @@ def test_pam21_harm_is_of_each_study_with_runs_and_their_median(capsys: pytest.C
     assert points(drawn["pam21-harm-one"]) == {0.1, 0.3, 0.7, 1.0}
     assert axes.get_title(loc="left") == "zoom against CUBIC, 0.5 Mbit/s; n = 3"
     assert "no incumbent with a demand, and so no harm: late, none" in capsys.readouterr().out
-
-
-def test_harm_of_0_is_a_line_and_a_queue_without_harm_has_a_cross_and_no_point_is_cut() -> None:
-    run = {"exclusion_reason": None, "role": "app", "workload": "call", "direction": "downlink", "rtt_ms": 50.0}
-    run |= {"bandwidth_bps": 500_000, "application": "zoom", "congestion_control": "cubic", "rival_application": None}
-    run |= {"start_order": "app_first", "study_id": "one"}
-    runs = [
-        run | {"run_id": str(number), "queue_label": queue, "harm_metric": metric, "harm_ratio": harm}
-        for number, queue, metric, harm in (
-            (1, "CoDel", "throughput", -0.1), (2, "CoDel", "throughput", 0.3), (1, "CoDel", "loss", 1.0),
-            (3, "FQ-CoDel", "loss", 0.0),
-        )
-    ]  # fmt: skip
-    planted = PlantedRows(run_metric_harm=runs, study=[{"study_id": "one"}])
-    (axes,) = drawn_by("pam21-zoom-form", '"pam21-harm"', planted)["pam21-harm-one"].axes
-    (crosses,) = (line for line in axes.lines if line.get_marker() == "x")
-    assert ([round(x, 2) for x in crosses.get_xdata()], list(crosses.get_ydata())) == ([0.19], [0])
-    assert [round(line.get_xdata().mean(), 2) for line in axes.lines if line.get_linewidth() == 2.5] == [1.19]
-    low, high = axes.get_ylim()
-    assert low < -0.15
-    assert high > 1.05
 
 
 def test_pam21_rates_over_time_are_of_each_pair_on_the_fastest_link(capsys: pytest.CaptureFixture[str]) -> None:

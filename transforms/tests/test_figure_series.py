@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from sojourn_transforms.figures import check_series, looks, plain_name, seconds_of_flow, series_legend
+from sojourn_transforms.figures import check_family, check_series, looks, plain_name, seconds_of_flow, series_legend
 
 
 def figure_of(*panels: dict[str, list[float]], legend: bool = True) -> Figure:
@@ -57,6 +57,21 @@ def test_a_handle_of_a_panel_without_points_is_refused() -> None:
         check_series(figure)
 
 
+def test_a_series_with_another_look_in_another_figure_is_refused() -> None:
+    series = looks(["a", "b"])
+    figures = [Figure() for _ in range(3)]
+    figures[0].subplots().plot([1], label="b", **series["b"].line)
+    figures[1].subplots().bar([1], [2], label="b", color=series["b"].colour)
+    check_family(figures)
+    # In a figure of its own, it would be the first.
+    figures[2].subplots().plot([1], label="b", **looks(["b"])["b"].line)
+    with pytest.raises(ValueError, match="'b' has another colour in another figure"):
+        check_family(figures)
+    figures[2].axes[0].lines[0].set(color=series["b"].colour, marker="x")
+    with pytest.raises(ValueError, match="'b' has another marker in another figure"):
+        check_family(figures)
+
+
 @pytest.mark.parametrize("handles", [0, 2])
 def test_a_series_without_one_handle_is_refused(handles: int) -> None:
     figure = figure_of({"a": [1]}, legend=False)
@@ -87,3 +102,8 @@ def test_names_of_columns_and_of_linux_are_written_plainly() -> None:
     assert [plain_name(name) for name in ("bbr", "tcp cubic", "app_first", "rtp-cbr")] == [
         "BBRv1", "CUBIC", "app first", "constant RTP",
     ]  # fmt: skip
+
+
+def test_the_demand_is_named_whole_and_the_earlier_rate_by_nine_tenths() -> None:
+    assert "nine tenths" in plain_name("sojourn-share-held")
+    assert "nine tenths" not in plain_name("sojourn-demand-held")

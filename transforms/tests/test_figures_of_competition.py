@@ -152,13 +152,15 @@ def test_runs_of_a_rate_are_in_order_of_time_and_an_excluded_one_keeps_its_place
     row = {"setting": "zoom", "bandwidth_bps": 500_000, "run_number": 1, "metric_value": 0.5, "exclusion_reason": None}
     rows = [row | {"run_number": 3, "metric_value": 0.7}, row, row | {"run_number": 2, "exclusion_reason": "broke"}]
     rows += [row | {"bandwidth_bps": 4_000_000, "metric_value": 0.1}, row | {"bandwidth_bps": None}]
-    runs_by_rate(axes, rows, "flow-rate equality")
+    columns = runs_by_rate(axes, rows, "flow-rate equality")
     (line,) = (line for line in axes.lines if line.get_label() == "zoom")
     assert list(line.get_ydata()) == [0.5, 0.7, 0.1]
     first, third, other = line.get_xdata()
-    # In the column of its rate, the place of the second run between the two is empty.
-    assert -0.42 < first < third - 0.4 < third < 0.42
-    assert round(other) == 1
+    # In the column of its rate, the place of the second run between the two is empty. A column with a run of three has
+    # less of the axis.
+    edge = 3 / 4 * 2 - 0.5
+    assert -0.42 < first < third - 0.4 < third < edge < other < 1.5
+    assert columns == {500_000: (-0.5, edge), 4_000_000: (edge, 1.5)}
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.5", "4"]
     with pytest.raises(ValueError, match="filter by rate"):
         runs_by_rate(axes, [row, row], "flow-rate equality")

@@ -33,6 +33,7 @@ from sojourn_transforms.figures.runs import (
 from sojourn_transforms.figures.series import (
     STATED,
     Look,
+    check_family,
     check_series,
     looks,
     plain_name,
@@ -52,6 +53,7 @@ __all__ = [
     "Ranges",
     "bitrate_over_capacity",
     "cell_without_value",
+    "check_family",
     "check_series",
     "delay_cdf",
     "delay_heat_map",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -15,6 +16,8 @@ from sojourn_transforms.figures.series import STATED, Look, looks
 DELAY_CLASSES = {"acceptable": "up to 150 ms", "problematic": "up to 400 ms", "bad": "above 400 ms"}
 DELAY_COLOURS = {"acceptable": "#9ccb86", "problematic": "#f3c766", "bad": "#e0695c"}
 """Colours of the classes of ITU-T G.114, of the queuing delay alone."""
+LEAST_COLUMN = 0.3
+"""Least width of a column of runs, of that of the widest."""
 
 
 def runs_and_boxes(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
@@ -155,7 +158,7 @@ def utilisation_boxes(
 def runs_by_rate(
     axes: Axes, rows: Iterable[Mapping[str, Any]], label: str, series: Mapping[str, Look] | None = None,
     rates: Sequence[int] | None = None,
-) -> None:  # fmt: skip
+) -> dict[int, tuple[float, float]]:  # fmt: skip
     """Draw a value of each run in a column for each rate of the link, as Figures 3 to 7 of PAM'21.
 
     Parameters
@@ -172,6 +175,12 @@ def runs_by_rate(
         Looks of the settings; without them, of those that the rows have.
     rates
         Rates of the columns in bit/s; without them, those that the rows have.
+
+    Returns
+    -------
+    dict
+        The left and right end of each rate's column on the x axis. Its width grows with the number of its runs, from
+        ``LEAST_COLUMN`` of the widest on.
 
     Within a column the settings that have runs there share its width, in the order of their names. The runs of a
     setting are from left to right in order of time; an excluded one leaves its place empty. A ring is a run before
@@ -196,12 +205,17 @@ def runs_by_rate(
     settings_at = {
         rate: sorted(setting for setting, of_setting in runs.items() if rate in of_setting) for rate in places
     }
+    counts = [sum(len(of_setting.get(rate, ())) for of_setting in runs.values()) for rate in places]
+    shares = [max(count, LEAST_COLUMN * max(counts), 1) for count in counts]
+    edges = [len(places) * sum(shares[:place]) / sum(shares) - 0.5 for place in range(len(places) + 1)]
+    columns = dict(zip(places, pairwise(edges), strict=True))
     for setting, of_setting in sorted(runs.items()):
         look = chosen[setting]
         across, values = [], []
         for rate, column in of_setting.items():
-            width = 0.84 / len(settings_at[rate])
-            left = places.index(rate) - 0.42 + settings_at[rate].index(setting) * width
+            whole = columns[rate][1] - columns[rate][0]
+            width = 0.84 * whole / len(settings_at[rate])
+            left = columns[rate][0] + 0.08 * whole + settings_at[rate].index(setting) * width
             here = []
             for place, run in enumerate(sorted(column)):
                 if column[run]["exclusion_reason"] is not None:
@@ -220,10 +234,11 @@ def runs_by_rate(
             *zip(*restarted, strict=True), linestyle="none", marker="o", markersize=8, fillstyle="none", color="0.3",
             label="started again",
         )  # fmt: skip
-    for edge in range(len(places) - 1):
-        axes.axvline(edge + 0.5, color="0.8", linewidth=0.8)
-    axes.set_xticks(range(len(places)), [f"{rate / 1e6:g}" for rate in places])
+    for edge in edges[1:-1]:
+        axes.axvline(edge, color="0.8", linewidth=0.8)
+    axes.set_xticks([sum(ends) / 2 for ends in columns.values()], [f"{rate / 1e6:g}" for rate in places])
     axes.set_xlim(-0.5, max(len(places), 1) - 0.5)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("rate of the link (Mbit/s), runs in order of time")
     axes.set_ylabel(label)
+    return columns

@@ -161,6 +161,26 @@ def check_series(figure: Figure) -> None:
         raise ValueError(f"{others[0]!r} has {handles[others[0]]} handles: call series_legend(figure) once")
 
 
+def check_family(figures: Iterable[Figure]) -> None:
+    """Check that a series has one colour, and one marker if any, in all figures that are to be compared.
+
+    Raises
+    ------
+    ValueError
+        A series has another colour or marker in another figure.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    for axes in (axes for figure in figures for axes in figure.axes):
+        for artist, text in zip(*axes.get_legend_handles_labels(), strict=True):
+            (_, colour, *shape) = _look_of(artist)
+            parts = {"colour": colour}
+            if shape and shape[0] not in ("", "None"):
+                parts["marker"] = shape[0]
+            for part, value in parts.items():
+                if seen.setdefault((text, part), value) != value:
+                    raise ValueError(f"{text!r} has another {part} in another figure: share one looks()")
+
+
 def _look_of(artist: Artist | tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what tells the marks of a series from those of others."""
     if isinstance(artist, BarContainer):
