@@ -1,4 +1,7 @@
-"""Every finding that measurements determine is recomputed from planted ones, by value and verdict."""
+"""Every finding that measurements determine is recomputed, by value and verdict, from values in the tables it reads.
+
+Only connections are planted in the lake. ``tests/integration/test_published_findings_from_files.py`` starts from files.
+"""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ CORRECTED_DEFINITIONS = (
         "the one-way delay of voice and the round trip of a page load contained only the bottleneck's queue, and the "
         "14 round trips of IMC'14's page counted for every page",
         "they contain the queues of both directions; if one direction was not measured, there is no such delay but a "
-        "reason; only IMC'14's page has 14 round trips",
+        "reason; the page of each study has its own number of round trips, 14 in IMC'14, or no share of them",
         (
             "delays_of_both_directions_join_in_three_ways_and_a_failed_pesq_is_no_score",
             "a_page_load_is_dominated_by_its_round_trips_through_both_queues_from_half_of_its_time_on",

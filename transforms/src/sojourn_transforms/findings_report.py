@@ -22,12 +22,13 @@ _INTRODUCTION = """\
 `make validation` writes this page. *Stated* is the study's figure. *Recomputed* is the same figure from the study's
 bundled data, which only TMA'23 has (half of its runs). The other three studies have published no data, so their
 figures are recomputed only if you have that data. `published_selection` defines which values are used, and
-`published_figure` lists the values. Tests use planted values. The *verdict* is "agrees" if the recomputed figure is
-within the tolerance in every group of runs. The studies state no intervals, so this compares the figure alone; only
-ratios are judged by an interval. *Own testbed* counts the configurations in `testbed/results` to which the statement
-applies, by verdict, with the reason (`published_replication`). It judges by intervals: "agrees" is within the
-tolerance, "same side" only on the side of the statement, such as any harm. These are separate measurements and do not
-recompute the study's figure."""
+`published_figure` lists the values. Tests plant values of all findings that data can answer in the tables that
+`published_figure` reads (connections in the lake); for page loads, a step, counts of packets and a pair, they also
+start from captures and files. The *verdict* is "agrees" if the recomputed figure is within the tolerance in every
+group of runs. The studies state no intervals, so this compares the figure alone; only ratios are judged by an
+interval. *Own testbed* counts the configurations in `testbed/results` to which the statement applies, by verdict, with
+the reason (`published_replication`). It judges by intervals: "agrees" is within the tolerance, "same side" only on the
+side of the statement, such as any harm. These are separate measurements and do not recompute the study's figure."""
 
 _COLUMNS = ("finding", "quantity", "stated", "recomputed", "n", "verdict", "reason", "own testbed")
 _VERDICTS = ("agrees", "differs", "not judged", "not answered")
