@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 
-import sojourn_ingest
 from sojourn_ingest.formats.quality import wget_log
 from sojourn_ingest.formats.series.known_texts import TEXTS
 from sojourn_ingest.formats.series.texts_for_people import LONGEST_START_BYTES
 
-#: What is imported by a command that runs it, and does something then.
-PROGRAMS = ("sojourn_ingest.cli.__main__",)
+PACKAGES = (
+    "sojourn_ingest",
+    "sojourn_snapshot",
+    "sojourn_statistics",
+    "sojourn_transforms",
+    "sojourn_api",
+    "sojourn_client",
+    "sojourn_testbed",
+)
+#: These read no input: SQL of the project, drawings and metrics that Sojourn has made, and what Java says of itself.
+READ_NO_INPUT = (
+    "sojourn_transforms.look.drawing",
+    "sojourn_transforms.running.data_tests",
+    "sojourn_transforms.running.sql_text",
+    "sojourn_transforms.spark.",
+    "sojourn_superset.service",
+)
+#: Superset's environment is another one: these modules are read and not imported.
+DASHBOARDS = Path(__file__).parents[3] / "dashboards" / "src"
+#: What uses an expression, and the place of its flags in a call of `re`.
+USES = {"match": 2, "fullmatch": 2, "search": 2, "finditer": 2, "findall": 2, "split": 3, "sub": 4}
 CHARACTERS = 20_000
 #: A line that is read once takes a fraction of this for so many characters; one that is read again for each takes more.
 LEAST_S = 0.02
@@ -32,20 +52,51 @@ REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_R
 SIGNS = "a1.:,= /-+;|\t\n"
 
 
+def _modules() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the name of each module, its text, and what its names mean."""
+    for package in map(importlib.import_module, PACKAGES):
+        for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            # A program does something when it is imported.
+            if not (entry.name.endswith(".__main__") or entry.name.startswith(READ_NO_INPUT)):
+                module = importlib.import_module(entry.name)
+                if (module.__file__ or "").endswith(".py"):
+                    yield entry.name, inspect.getsource(module), vars(module)
+    for path in sorted(DASHBOARDS.rglob("*.py")):
+        name = ".".join(path.relative_to(DASHBOARDS).with_suffix("").parts)
+        if not name.startswith(READ_NO_INPUT):
+            yield name, path.read_text(), {"re": re}
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "<expression>", "eval"), names)
+
+
+def _expressions_in(source: str, names: dict[str, Any]) -> Iterator[tuple[str, re.Pattern[Any], str]]:
+    """Yield the constants of a module that are expressions, and the expressions in calls, with what uses each."""
+    for node in ast.walk(ast.parse(source)):
+        try:
+            match node:
+                case ast.Assign([ast.Name(name)], ast.expr() as value) | ast.AnnAssign(
+                    ast.Name(name), value=ast.expr() as value
+                ) if ast.unparse(value).startswith("re.compile("):
+                    pattern = _value(value, names)
+                    uses = set(re.findall(rf"\b{name}\.({'|'.join(USES)})\(", source))
+                    # One that is used by another name, as of a list, is held against a whole text.
+                    for use in sorted(uses or {"fullmatch"}):
+                        yield name, pattern, use
+                case ast.Call(ast.Attribute(ast.Name("re"), use), [written, *_]) if use in USES:
+                    flags = [item.value for item in node.keywords if item.arg == "flags"] or node.args[USES[use] :]
+                    pattern = re.compile(_value(written, names), *(_value(flag, names) for flag in flags))
+                    yield f"line {node.lineno}", pattern, use
+        except NameError:
+            # It is made of what a function was given.
+            continue
+
+
 def _expressions() -> Iterator[Any]:
-    for entry in pkgutil.walk_packages(sojourn_ingest.__path__, "sojourn_ingest."):
-        if entry.name in PROGRAMS:
-            continue
-        module = importlib.import_module(entry.name)
-        if not (module.__file__ or "").endswith(".py"):
-            continue
-        source = inspect.getsource(module)
-        for name, value in vars(module).items():
-            if isinstance(value, re.Pattern) and re.search(rf"^{name}(?:: Final)? = ", source, re.MULTILINE):
-                uses = set(re.findall(rf"\b{name}\.(match|fullmatch|search|finditer|findall|split|sub)\(", source))
-                # One that is used by another name, as of a list, is held against a whole text.
-                for use in sorted(uses or {"fullmatch"}):
-                    yield pytest.param(value, use, id=f"{entry.name.removeprefix('sojourn_ingest.')}-{name}-{use}")
+    for module, source, names in _modules():
+        for name, pattern, use in _expressions_in(source, names):
+            yield pytest.param(pattern, use, id=f"{module}-{name}-{use}")
 
 
 def _literals(parsed: Any) -> Iterator[str]:
