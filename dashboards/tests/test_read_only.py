@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -17,9 +17,21 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from sojourn_superset.adapter_query import adapter
-from sojourn_superset.read_only import ALLOWED, FORBIDDEN_FUNCTIONS, ReadOnlyConnection, reading
+from sojourn_superset.read_only import (
+    ALLOWED,
+    FORBIDDEN_FUNCTIONS,
+    HARMFUL_FUNCTIONS,
+    LARGEST_VALUE_BYTES,
+    LONGEST_TRIMMED_CHARACTERS,
+    SLOW_FUNCTIONS,
+    ReadOnlyConnection,
+    reading,
+)
 
 CODES: dict[int, str] = {code: name for code, name in apsw.mapping_authorizer_function.items() if isinstance(code, int)}
+
+OF_SHILLELAGH = {"date_trunc", "get_metadata", "version"}
+"""Functions of shillelagh, in Python."""
 
 READS = {
     "SQLITE_SELECT": "SELECT 1",
@@ -200,14 +212,13 @@ def test_a_function_that_sqlite_does_not_call_harmless_is_known(connection: Conn
     innocuous = 0x200000
     listed = sqlite.execute("SELECT name, flags FROM pragma_function_list").fetchall()
     of_statistics = {"median", "percentile", "percentile_cont", "percentile_disc"}
-    of_shillelagh = {"date_trunc", "get_metadata", "version"}
     # They work on tables of full text and on trees, of which none can be made, or on their argument.
     of_modules = {
         "bm25", "fts5", "fts5_get_locale", "highlight", "match", "matchinfo", "offsets", "optimize", "snippet",
         "rtreecheck", "rtreedepth", "rtreenode",
     }  # fmt: skip
     assert {name for name, flags in listed if not flags & innocuous} == (
-        FORBIDDEN_FUNCTIONS | of_statistics | of_shillelagh | of_modules
+        HARMFUL_FUNCTIONS | of_statistics | OF_SHILLELAGH | of_modules
     )
 
 
@@ -242,13 +253,13 @@ NUMBERS = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMI
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("SELECT MAX(hex(zeroblob(400000000))) FROM run_harm", "a value, a row or the statement is larger than 1 MiB"),
-        ("SELECT printf('%.*c', 400000000, 'x')", "larger than 1 MiB"),
-        (NUMBERS.format(rows=2_000) + " SELECT group_concat(printf('%.1000c', 'x')) FROM n", "larger than 1 MiB"),
-        (f"SELECT 1 /* {'x' * 2**20} */", "larger than 1 MiB"),
+        ("SELECT MAX(hex(zeroblob(400000000))) FROM run_harm", "a value or a row is larger than 256 KiB"),
+        ("SELECT printf('%.*c', 400000000, 'x')", "larger than 256 KiB"),
+        (NUMBERS.format(rows=2_000) + " SELECT group_concat(printf('%.1000c', 'x')) FROM n", "larger than 256 KiB"),
+        (f"SELECT 1 /* {'x' * 2**20} */", "or the statement than 1 MiB"),
         ("SELECT 'a' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex"),
-        (f"SELECT {', '.join(['hex(zeroblob(500000))'] * 900)}", "more than 512 MiB of memory"),
-        (NUMBERS.format(rows=10**9) + " SELECT hex(zeroblob(500000)) FROM n", "the result is larger than 512 MiB"),
+        (f"SELECT {', '.join(['hex(zeroblob(130000))'] * 1900)}", "more than 512 MiB of memory"),
+        (NUMBERS.format(rows=10**9) + " SELECT hex(zeroblob(130000)) FROM n", "the result is larger than 512 MiB"),
     ],
 )
 def test_a_statement_of_much_memory_is_refused(connection: Connection, statement: str, message: str) -> None:
@@ -286,3 +297,81 @@ def test_a_statement_has_the_time_limit_of_the_database(contract: Contract) -> N
         with engine.connect() as opened:
             assert opened.connection.dbapi_connection.seconds == seconds
         engine.dispose()
+
+
+MOST_SECONDS_OF_A_CALL = 2
+"""CPU seconds; SECURITY.md says one."""
+
+
+def texts_for_two_arguments(size: int) -> list[tuple[str, str]]:
+    """Return pairs of texts of this many bytes with which functions of two texts have the most to do."""
+    keys, half = range(size // 12), size // 2
+    one, other = ("{" + ",".join(f'"{name}{key:06d}":1' for key in keys) + "}" for name in "kx")
+    deep = "[" * 900 + "1" * (size - 1800) + "]" * 900
+    return [
+        ("a" * size, "a" * half + "b"),
+        ("a" * size, "b" * (size - 1) + "a"),
+        ("b" * (size - 1) + "a", "a" * (size - 1) + "b"),
+        ("-" * (size - 2) + "41", "x" * (size - 1) + "-"),
+        (one, other),
+        (deep, "a" * size),
+        (deep, "$" + "[0]" * (size // 3)),
+    ]
+
+
+def test_a_call_with_two_texts_takes_at_most_the_square_of_their_length_and_two_seconds(connection: Connection) -> None:
+    sqlite = sqlite_of(connection)
+    sqlite.set_authorizer(None)
+    # Aggregates and window functions are called once for each row.
+    listed = sqlite.execute("SELECT name, narg FROM pragma_function_list WHERE type = 's'").fetchall()
+    names = {name for name, count in listed if count == 2 or (count < 0 and -count <= 3)} - OF_SHILLELAGH
+    assert {"instr", "trim", "json_patch", "json_extract", "like", "concat"} <= names
+    size = LARGEST_VALUE_BYTES // 8
+    pairs = list(zip(texts_for_two_arguments(size), texts_for_two_arguments(2 * size), strict=True))
+
+    def seconds(name: str, texts: tuple[str, str]) -> float:
+        start = time.process_time()
+        with suppress(apsw.Error, Error):
+            sqlite.execute(f"SELECT length({name}(?, ?))", texts).fetchall()
+        return time.process_time() - start
+
+    slow = {}
+    for name in names - FORBIDDEN_FUNCTIONS:
+        for texts, of_twice in pairs:
+            if seconds(name, texts) > 0.01 and (least := min(seconds(name, texts) for _ in range(3))) > 0.005:
+                twice = min(seconds(name, of_twice) for _ in range(3))
+                largest = twice * (LARGEST_VALUE_BYTES / (2 * size)) ** 2
+                if twice > 6 * least or largest > MOST_SECONDS_OF_A_CALL:
+                    slow[name, texts[0][:9], texts[1][:9]] = least, twice, largest
+    assert slow == {}
+
+
+@pytest.mark.parametrize("name", sorted(SLOW_FUNCTIONS))
+def test_a_function_that_takes_long_within_a_call_is_refused(connection: Connection, name: str) -> None:
+    assert f"not authorized to use function: {name}" in refusal(connection, f"SELECT {name}('[]', '[]')")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'xxaxx', 'x'",
+        "'  a b ', ' '",
+        "'xyaxy', 'yx'",
+        "' a ', ''",
+        "12.5, '5.'",
+        "NULL, 'x'",
+        "'x', NULL",
+        "x'6161', 'a'",
+    ],
+)
+@pytest.mark.parametrize("name", ["trim", "ltrim", "rtrim"])
+def test_trim_takes_off_what_sqlite_does(connection: Connection, name: str, arguments: str) -> None:
+    statement = f"SELECT {name}({arguments})"
+    (expected,) = sqlite3.connect(":memory:").execute(statement).fetchone()
+    assert connection.execute(text(statement)).scalar() == expected
+
+
+def test_trim_takes_off_few_characters(connection: Connection) -> None:
+    many = "x" * (LONGEST_TRIMMED_CHARACTERS + 1)
+    assert connection.execute(text(f"SELECT trim('xax', '{many[1:]}')")).scalar() == "a"
+    assert "trim takes off at most 100 characters" in refusal(connection, f"SELECT trim('xax', '{many}')")

@@ -17,12 +17,18 @@ import apsw
 from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
-LARGEST_VALUE_BYTES = 2**20
-"""Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB."""
+LARGEST_VALUE_BYTES = 2**18
+"""Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB.
+
+A function call cannot be interrupted, and several take time with the square of it (`instr`, `replace`): at this size,
+a call takes up to a second.
+"""
 LARGEST_STATEMENT_BYTES = 2**20
 """Longest SQL. The longest of a dashboard has some tens of kB, and a filter of many values adds to it."""
 LONGEST_PATTERN_BYTES = 1_000
-"""Longest pattern of LIKE and GLOB: one function call cannot be interrupted."""
+"""Longest pattern of LIKE and GLOB."""
+LONGEST_TRIMMED_CHARACTERS = 100
+"""Most characters that `trim` takes off: SQLite compares each of the text with each of these."""
 LARGEST_RESULT_BYTES = 512 * 2**20
 """Largest result of a statement, with VALUE_BYTES for each value besides its text."""
 VALUE_BYTES = 32
@@ -52,7 +58,13 @@ PRAGMAS = frozenset(
 PRAGMAS_WITHOUT_ARGUMENT = frozenset({"read_uncommitted"})
 
 #: Code of a file, waiting that nothing interrupts, an address in memory, lines in the log and on the terminal.
-FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "sleep", "fts3_tokenizer", "sqlite_log", "geopoly_debug"})
+HARMFUL_FUNCTIONS = frozenset({"load_extension", "sleep", "fts3_tokenizer", "sqlite_log", "geopoly_debug"})
+#: Several seconds to a minute for values within the limit, in one call that nothing interrupts.
+SLOW_FUNCTIONS = frozenset({"json_patch", "jsonb_patch", "json_pretty", "unhex", "geopoly_overlap", "geopoly_within"})
+FORBIDDEN_FUNCTIONS = HARMFUL_FUNCTIONS | SLOW_FUNCTIONS
+
+#: SQLite's functions that take off the characters of their second argument, and how Python does it.
+TRIMMING: dict[str, Callable[[str, str], str]] = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
 
 #: What SQLite does besides, as it makes a virtual table: it notes it in its schema.
 NOTED = frozenset({apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE})
@@ -70,6 +82,23 @@ def reading(code: int, first: str | None, second: str | None, schema: str | None
     else:
         allowed = code in ALLOWED
     return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+
+def _trimming(name: str) -> Callable[[Any, Any], str | None]:
+    """Return SQLite's function of two arguments with a bound on the second."""
+
+    def trimmed(value: Any, characters: Any) -> str | None:
+        if value is None or characters is None:
+            return None
+        text, taken_off = (
+            each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in (value, characters)
+        )
+        if len(taken_off) > LONGEST_TRIMMED_CHARACTERS:
+            raise ProgrammingError(f"{name} takes off at most {LONGEST_TRIMMED_CHARACTERS} characters")
+        # Without any, Python takes off white space and SQLite nothing.
+        return TRIMMING[name](text, taken_off) if taken_off else text
+
+    return trimmed
 
 
 class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
@@ -137,6 +166,8 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         sqlite.limit(apsw.SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES)
         sqlite.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, LARGEST_STATEMENT_BYTES)
         sqlite.limit(apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES)
+        for name in TRIMMING:
+            sqlite.create_scalar_function(name, _trimming(name), 2, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
         apsw.hard_heap_limit(LARGEST_HEAP_BYTES)
         sqlite.set_progress_handler(lambda: time.monotonic() > self.deadline, STEPS_BETWEEN_CHECKS)
         sqlite.set_authorizer(self._noting(reading))
@@ -167,7 +198,8 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
             raise OperationalError(f"the statement took longer than {self.seconds:g} s and was stopped") from error
         except apsw.TooBigError as error:
             raise OperationalError(
-                f"a value, a row or the statement is larger than {LARGEST_VALUE_BYTES // 2**20} MiB"
+                f"a value or a row is larger than {LARGEST_VALUE_BYTES // 2**10} KiB, "
+                f"or the statement than {LARGEST_STATEMENT_BYTES // 2**20} MiB"
             ) from error
         except apsw.NoMemError as error:
             raise OperationalError(f"SQLite needs more than {LARGEST_HEAP_BYTES // 2**20} MiB of memory") from error
