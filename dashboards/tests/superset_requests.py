@@ -13,6 +13,9 @@ import sys
 from typing import Any
 
 from superset.app import create_app
+from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH
+
+from sojourn_superset import chart_bounds
 
 VIEWER, VIEWER_PASSWORD = os.environ["VIEWER"], os.environ["SUPERSET_VIEWER_PASSWORD"]
 ADMIN, ADMIN_PASSWORD = os.environ["SUPERSET_ADMIN_USER"], os.environ["SUPERSET_ADMIN_PASSWORD"]
@@ -53,6 +56,23 @@ def chart_question(app: Any) -> dict[str, Any]:
         "result_format": "json",
         "result_type": "full",
     }
+
+
+def answers_to(
+    changes: dict[str, dict[str, Any]], client: Any, headers: dict[str, str], question: dict[str, Any]
+) -> dict[str, str]:
+    """Return the status and the beginning of the answer to each change of a chart's question."""
+    (query,) = question["queries"]
+    answers = {}
+    for name, change in changes.items():
+        asked = {**question, "queries": [{**query, "columns": ["run_id", "packets"], **change}]}
+        answer = client.post("/api/v1/chart/data", json=asked, headers=headers)
+        answers[name] = f"{answer.status_code} {answer.get_data(as_text=True)[:300]}"
+    long_time = "1 day ago : " * 2_000
+    answers["a long range of time, alone"] = str(
+        client.get(f"/api/v1/time_range/?q='{long_time}'", headers=headers).status_code
+    )
+    return answers
 
 
 def main() -> None:
@@ -117,7 +137,13 @@ def main() -> None:
         "import": client.post("/api/v1/assets/import/", headers=headers).status_code,
     }
 
+    reported["viewer asks for"] = answers_to(ARRANGED | OWN_OPERATIONS | MALFORMED, client, headers, question)
+    viewer, viewer_headers = client, headers
+
     client, headers, _ = logged_in(app, ADMIN, ADMIN_PASSWORD)
+    reported["admin asks for"] = answers_to(OWN_OPERATIONS | TOO_MUCH | MALFORMED, client, headers, question)
+    chart_bounds.MOST_CELLS = 1
+    reported["with one cell"] = answers_to(ARRANGED, client, headers, {**question, "force": True})
     of_adapters = {"sojourn": {"base_url": OTHER_API}}
     extra = {"engine_params": {"adapters": ["sojourn", "csvfile"], "adapter_kwargs": of_adapters}}
     reported["admin points elsewhere"] = client.put(
@@ -133,6 +159,11 @@ def main() -> None:
     reported["after that"] = [response.status_code, response.get_data(as_text=True)[:2000]]
     response = client.post("/api/v1/sqllab/execute/", json=sql, headers=headers)
     reported["in SQL Lab"] = [response.status_code, response.get_data(as_text=True)[:2000]]
+    of_query = {**question, "datasource": {"id": response.get_json()["query_id"], "type": "query"}}
+    reported["of a query of SQL Lab"] = {
+        "admin": client.post("/api/v1/chart/data", json=of_query, headers=headers).status_code,
+        "viewer": viewer.post("/api/v1/chart/data", json=of_query, headers=viewer_headers).status_code,
+    }
     print(json.dumps(reported), file=sys.stderr)
 
 

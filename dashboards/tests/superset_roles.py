@@ -18,6 +18,9 @@ PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
 #: An expression, and a condition in SQL, that a chart has.
 METRIC = {"expressionType": "SQL", "sqlExpression": "MAX(packets) * 2", "label": "twice"}
 CONDITION = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "packets > 0"}
+#: An operation on the rows that a chart was saved with.
+OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 3}}
+OWN_OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 4}}
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -68,6 +71,8 @@ class Asking:
             "use your own expression in a chart": self.rows(metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}]),
             "use your own column in a chart": self.rows(columns=["upper(run_id)"], metrics=[METRIC]),
             "use your own condition in a chart": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
+            "use an operation that a chart has": self.rows(columns=["packets"], post_processing=[OPERATION]),
+            "use your own operation in a chart": self.rows(columns=["packets"], post_processing=[OWN_OPERATION]),
             "create charts": self.status("POST", "/api/v1/chart/", chart),
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
@@ -99,6 +104,7 @@ def main() -> None:
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
         chart.params = json.dumps({**json.loads(chart.params), "metric": METRIC, "adhoc_filters": [CONDITION]})
+        chart.query_context = json.dumps({"queries": [{"columns": ["packets"], "post_processing": [OPERATION]}]})
         db.session.commit()
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):

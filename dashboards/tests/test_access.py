@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from contract_server import Contract, serving
 from prepared_database import put_prepared_database
+from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH
 from test_import import write_assets
 
 pytestmark = pytest.mark.integration
@@ -151,6 +152,37 @@ def test_a_viewer_has_no_sql_lab_and_changes_nothing(answers: dict[str, Any]) ->
         what: status for what, status in answers["viewer is refused"].items() if status not in (302, 401, 403, 404)
     }
     assert wrong == {}
+
+
+def test_a_viewer_gets_the_operations_of_charts_and_no_other(answers: dict[str, Any]) -> None:
+    asked = answers["viewer asks for"]
+    assert {name: asked[name][:4] for name in ARRANGED} == dict.fromkeys(ARRANGED, "200 ")
+    assert {name: asked[name][:4] for name in OWN_OPERATIONS} == dict.fromkeys(OWN_OPERATIONS, "403 ")
+    assert "no chart has such an expression or operation" in asked["histogram"]
+
+
+def test_whoever_makes_charts_gets_operations_within_bounds(answers: dict[str, Any]) -> None:
+    asked = answers["admin asks for"]
+    assert {name: asked[name][:4] for name in OWN_OPERATIONS} == dict.fromkeys(OWN_OPERATIONS, "200 ")
+    assert {name: asked[name][:4] for name in TOO_MUCH} == dict.fromkeys(TOO_MUCH, "400 ")
+
+
+def test_a_viewer_gets_nothing_of_sql_lab(answers: dict[str, Any]) -> None:
+    assert answers["of a query of SQL Lab"] == {"admin": 200, "viewer": 403}
+
+
+def test_operations_count_their_cells_first(answers: dict[str, Any]) -> None:
+    said = answers["with one cell"]
+    assert all(said[name].startswith("400 ") and "would make more than 1 cells" in said[name] for name in ARRANGED), (
+        said
+    )
+
+
+@pytest.mark.parametrize("user", ["viewer", "admin"])
+def test_what_is_malformed_or_too_long_is_refused_in_words(answers: dict[str, Any], user: str) -> None:
+    asked = answers[f"{user} asks for"]
+    assert {name: asked[name][:4] for name in MALFORMED} == dict.fromkeys(MALFORMED, "400 ")
+    assert asked["a long range of time, alone"] == "400"
 
 
 def test_no_database_leads_to_another_host(answers: dict[str, Any]) -> None:

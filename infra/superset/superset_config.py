@@ -51,7 +51,7 @@ PREVENT_UNSAFE_DB_CONNECTIONS = True
 # A database of the adapter reaches the API of this installation, whatever its settings in Superset say.
 DB_SQLA_URI_VALIDATOR = validate_database_uri
 DB_CONNECTION_MUTATOR = only_the_api
-# Who makes no charts asks for the expressions that charts have.
+# Who makes no charts asks for the expressions and operations that charts have.
 CUSTOM_SECURITY_MANAGER = SecurityManager
 # Nobody gets in without a login, and nobody makes one for themselves.
 AUTH_USER_REGISTRATION = False
@@ -80,12 +80,14 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
-    And have the LIMIT of a statement hold.
+    And have the LIMIT of a statement hold, and bound what a chart may ask for.
     """
     # Superset's own modules can be imported only now that it is configured.
+    from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.sql_lab import keep_limits
 
     keep_limits()
+    bound_charts()
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:
         blueprint, _, name = view.partition(".")

@@ -1,7 +1,8 @@
-"""Who may ask a chart for which SQL: whoever only reads dashboards gets the expressions that charts have, and no other.
+"""Who may ask a chart for what: whoever only reads dashboards gets the expressions that charts have, and no other.
 
 A request for a chart names its columns and metrics, and Superset takes an expression of SQL for each, whether or not a
-chart has it. The adapter bounds what any expression can do (`sojourn_superset.read_only`); this bounds who writes one.
+chart has it. The same holds for operations on the rows, such as a histogram. Others bound what any expression and
+operation can do (`sojourn_superset.read_only`, `sojourn_superset.chart_bounds`); this bounds who writes one.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from superset.security import SupersetSecurityManager
 from superset.sql.parse import sanitize_clause
 from superset.utils.core import DTTM_ALIAS
 
+from sojourn_superset.chart_bounds import refuse_excess
+
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
-REFUSAL = "this chart has no such expression; without the permission to make charts, use the existing ones"
+REFUSAL = "no chart has such an expression or operation; without the permission to make charts, use the existing ones"
+#: Operations that Superset's pages make anew from a chart's columns, such as after a click on “Drill by”.
+ARRANGING = frozenset({"pivot", "rename", "flatten", "rank", "boxplot"})
 
 
 def _within(value: Any) -> Iterator[str]:
@@ -60,7 +65,7 @@ def expressions_of_charts(parameters: Iterable[Mapping[str, Any]], dialect: str)
 
 
 class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
-    """Superset's own, which also refuses expressions that are not those of charts (CUSTOM_SECURITY_MANAGER)."""
+    """Superset's own, which also refuses what is not that of charts (CUSTOM_SECURITY_MANAGER)."""
 
     def raise_for_access(self, *arguments: Any, **named: Any) -> None:
         """Refuse what a user may not read.
@@ -68,21 +73,55 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         Raises
         ------
         SupersetSecurityException
-            If it is not theirs to read, or is an expression that no chart of the dataset has, of a user who makes none.
+            If it is not theirs to read, or is an expression, an operation or a kind of chart that no chart of the
+            dataset has, or a result of SQL Lab, of a user who makes no charts.
+        QueryObjectValidationError
+            If a chart of the older kind asks for too much.
         """
         super().raise_for_access(*arguments, **named)
         context, viz = named.get("query_context"), named.get("viz")
-        if context is not None:
-            self._refuse_other_expressions(context.datasource, [query.to_dict() for query in context.queries])
-        elif viz is not None:
-            self._refuse_other_expressions(viz.datasource, [viz.query_obj()])
-
-    def _refuse_other_expressions(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
+        if viz is not None:
+            refuse_excess([viz.query_obj()])
         if any(self.can_access(*permission) for permission in WRITING):
             return
+        if context is not None:
+            queries = [query.to_dict() for query in context.queries]
+            self._refuse_other_expressions(context.datasource, queries)
+            self._refuse_other_operations(context.datasource, queries)
+        elif viz is not None:
+            self._refuse_other_expressions(viz.datasource, [viz.query_obj()])
+            self._require(viz.viz_type in {chart.viz_type for chart in self._charts_of(viz.datasource)})
+        # A question about a statement of SQL Lab comes as that, not as a context.
+        self._require(named.get("query") is None)
+
+    def _refuse_other_expressions(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
         columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS}
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
-        if other and not other <= self._expressions_of(dataset):
+        if other:
+            parameters = [json.loads(chart.params or "{}") for chart in self._charts_of(dataset)]
+            self._require(other <= expressions_of_charts(parameters, dataset.database.db_engine_spec.engine))
+
+    def _refuse_other_operations(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
+        asked = [
+            each for query in queries for each in query["post_processing"] if each.get("operation") not in ARRANGING
+        ]
+        if asked:
+            saved = [json.loads(chart.query_context or "{}") for chart in self._charts_of(dataset)]
+            of_charts = [
+                each
+                for one in saved
+                for query in one.get("queries") or ()
+                for each in query.get("post_processing") or ()
+            ]
+            self._require(all(each in of_charts for each in asked))
+
+    def _charts_of(self, dataset: Any) -> list[Any]:
+        from superset.models.slice import Slice
+
+        return list(self.session.query(Slice).filter_by(datasource_type=dataset.type, datasource_id=dataset.id))
+
+    def _require(self, holds: bool) -> None:
+        if not holds:
             raise SupersetSecurityException(
                 SupersetError(
                     message=REFUSAL,
@@ -90,10 +129,3 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
                     level=ErrorLevel.WARNING,
                 )
             )
-
-    def _expressions_of(self, dataset: Any) -> set[str]:
-        from superset.models.slice import Slice
-
-        charts = self.session.query(Slice).filter_by(datasource_type=dataset.type, datasource_id=dataset.id)
-        parameters = [json.loads(chart.params or "{}") for chart in charts]
-        return expressions_of_charts(parameters, dataset.database.db_engine_spec.engine)

@@ -1,0 +1,94 @@
+"""What a question of a chart may ask for, whoever asks: each bound, from both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
+from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH, operations
+
+from sojourn_superset import assets, chart_bounds
+from sojourn_superset.chart_bounds import LONGEST_NAME_CHARACTERS, cells_made, refuse_excess
+from sojourn_superset.settings import ASSETS
+
+
+@pytest.mark.parametrize("name", [*ARRANGED, *OWN_OPERATIONS])
+def test_what_superset_asks_is_within_bounds(name: str) -> None:
+    refuse_excess([(ARRANGED | OWN_OPERATIONS)[name]])
+
+
+@pytest.mark.parametrize("name", sorted({*TOO_MUCH, *MALFORMED} - {"a long range of time"}))
+def test_what_is_too_much_or_malformed_is_refused(name: str) -> None:
+    with pytest.raises(QueryObjectValidationError):
+        refuse_excess([(TOO_MUCH | MALFORMED)[name]])
+
+
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        ([{}] * 10, [{}] * 11),
+        ([{"annotation_layers": [{}] * 20}], [{"annotation_layers": [{}] * 21}]),
+        ([{"columns": ["x" * 255]}], [{"columns": ["x" * 256]}]),
+        ([{"series_limit_metric": {"label": "x" * 255}}], [{"series_limit_metric": {"label": "x" * 256}}]),
+        ([operations(("prophet", {"periods": 1_000}))], [operations(("prophet", {"periods": 1_001}))]),
+        ([operations(("diff", {"periods": -1_000}))], [operations(("diff", {"periods": -1e300}))]),
+        ([operations(("rolling", {"window": 1}))], [operations(("rolling", {"window": float("inf")}))]),
+        ([operations(("select", {"columns": ["x"] * 999}))], [operations(("select", {"columns": ["x"] * 1_000}))]),
+        ([{"post_processing": [None, {"operation": "flatten"}]}], [{"post_processing": [None] * 21}]),
+    ],
+)
+def test_a_bound_holds_from_both_sides(most: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
+    refuse_excess(most)
+    with pytest.raises(QueryObjectValidationError):
+        refuse_excess(more)
+
+
+def test_the_names_of_the_dashboards_are_within_bounds() -> None:
+    def labels(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            own = [value["label"]] if isinstance(value.get("label"), str) else []
+            return own + [each for part in value.values() for each in labels(part)]
+        return [each for part in value for each in labels(part)] if isinstance(value, list) else []
+
+    found = [
+        each for name, asset in assets.read(ASSETS).items() if name.startswith("charts/") for each in labels(asset)
+    ]
+    assert len(found) > 100
+    assert max(map(len, found)) <= LONGEST_NAME_CHARACTERS
+
+
+ROWS = pd.DataFrame({"x": range(1_000), "y": range(1_000), "one": 1})
+TIMES = ROWS.set_index(pd.date_range("2026-01-01", periods=1_000, freq="D"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "rows", "options", "cells"),
+    [
+        ("pivot", ROWS, {"index": ["x"], "columns": ["y"], "aggregates": {"one": {}, "y": {}}}, 2_000_000),
+        ("pivot", ROWS, {"index": ["x"], "columns": ["one"], "aggregates": {"y": {}}}, 1_000),
+        ("pivot", ROWS, {"index": ["x"], "columns": ["unknown"], "aggregates": {"y": {}}}, 1_000),
+        ("histogram", ROWS, {"column": "x", "groupby": ["y"], "bins": 7}, 7_000),
+        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y"]}, 100_000),
+        ("rank", ROWS, {"metric": "x", "group_by": "y"}, 100_000),
+        ("rank", ROWS, {"metric": "x"}, 100),
+        ("resample", TIMES, {"rule": "1s", "method": "asfreq"}, 999 * 86_400 * 3),
+        ("resample", TIMES, {"rule": "ME", "method": "asfreq"}, 999 * 24 * 3),
+        ("resample", ROWS, {"rule": "1s", "method": "asfreq"}, 0),
+    ],
+)
+def test_cells_are_counted_before_they_are_made(
+    operation: str, rows: pd.DataFrame, options: dict[str, Any], cells: int
+) -> None:
+    assert cells_made(operation, rows, options) == cells
+
+
+def test_an_operation_of_too_many_cells_is_not_begun() -> None:
+    begun = []
+    pivot = chart_bounds._bounded("pivot", lambda rows, **options: begun.append(options))
+    pivot(ROWS, index=["x"], columns=["one"], aggregates={"y": {}})
+    assert len(begun) == 1
+    with pytest.raises(InvalidPostProcessingError, match="pivot would make more than 1,000,000 cells; filter"):
+        pivot(ROWS, index=["x"], columns=["y"], aggregates={"y": {}, "one": {}})
+    assert len(begun) == 1
