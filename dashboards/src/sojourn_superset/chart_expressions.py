@@ -23,7 +23,7 @@ from sojourn_superset.chart_bounds import refuse_excess
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
 REFUSAL = "no chart has such an expression or operation; without the permission to make charts, use the existing ones"
-#: Operations that Superset's pages make anew from a chart's columns, such as after a click on “Drill by”.
+#: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
 ARRANGING = frozenset({"pivot", "rename", "flatten", "rank", "boxplot"})
 
 
