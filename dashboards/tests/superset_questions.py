@@ -43,13 +43,22 @@ TOO_MUCH = {
     "many bins": operations(("histogram", {"column": "packets", "groupby": [], "bins": 1_001})),
     "bins by a rule": operations(("histogram", {"column": "packets", "groupby": [], "bins": "fd"})),
     "a wide window": operations(("rolling", {"columns": {"packets": "x"}, "rolling_type": "mean", "window": 1_001})),
-    "many operations": operations(*[("select", {"columns": ["packets"]})] * 21),
+    "many operations": operations(*[("select", {"columns": ["packets"]})] * 41),
     "many names": operations(("select", {"columns": ["packets"] * 1_001})),
+    "many values in filters": {"filters": [{"col": "run_id", "op": "IN", "val": ["x"] * 5_001}]},
 }
 """What goes beyond a bound, where Superset would do it."""
 
 COUNTED = {"expressionType": "SIMPLE", "aggregate": "MAX", "column": {"column_name": "packets"}, "label": "most"}
+LARGE_ANSWER = {"metrics": [{**COUNTED, "label": f"{n:255}"} for n in range(10)], "row_limit": 100_000}
+LAYER = {"annotationType": "EVENT", "sourceType": "table", "name": "a", "show": True, "showMarkers": False, "value": 1}
+LAYERS = {
+    "a layer of a chart": {"annotation_layers": [LAYER]},
+    "a layer over another time": {"annotation_layers": [{**LAYER, "overrides": {"time_range": "Last week"}}]},
+}
+"""Annotation layers that no chart has."""
 MALFORMED = {
+    "a layer with another metric": {"annotation_layers": [{**LAYER, "overrides": {"metric": COUNTED}}]},
     "rename to a long name": operations(("rename", {"columns": {"packets": "x" * 256}})),
     "a long label": {"metrics": [{**COUNTED, "label": "x" * 256}]},
     "another aggregate": {"metrics": [{**COUNTED, "aggregate": "group_concat"}]},
@@ -59,6 +68,6 @@ MALFORMED = {
     },
     "a long range of time": {"time_range": "1 day ago : " * 2_000},
     "a large filter": {"filters": [{"col": "run_id", "op": "IN", "val": ["x" * 1_000] * 1_050}]},
-    "many time offsets": {"time_offsets": [f"{days} days ago" for days in range(21)]},
+    "many time offsets": {"time_offsets": [f"{days} days ago" for days in range(41)]},
 }
 """What is refused whoever asks."""

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from superset.app import create_app
-from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH
+from superset_questions import ARRANGED, LARGE_ANSWER, LAYERS, MALFORMED, OWN_OPERATIONS, TOO_MUCH
 
 from sojourn_superset import chart_bounds
 
@@ -105,6 +105,11 @@ def main() -> None:
         "dashboard": client.get("/superset/dashboard/one/").status_code,
         "list": client.get("/api/v1/dashboard/").status_code,
         "chart": response.status_code,
+        "rows of a chart": client.post(
+            f"/datasource/samples?datasource_type=table&datasource_id={question['datasource']['id']}",
+            json={},
+            headers=headers,
+        ).status_code,
         "rows": len(response.get_json()["result"][0]["data"])
         if response.status_code == 200
         else response.get_data(as_text=True),
@@ -134,14 +139,21 @@ def main() -> None:
         ).status_code,
         "users": client.get("/api/v1/security/users/").status_code,
         "log": client.get("/api/v1/log/").status_code,
+        # It takes what the schema of charts refuses.
+        "another way to a chart's rows": client.post(
+            "/api/v1/query/", data={"query_context": json.dumps(question)}, headers=headers
+        ).status_code,
         "import": client.post("/api/v1/assets/import/", headers=headers).status_code,
     }
 
-    reported["viewer asks for"] = answers_to(ARRANGED | OWN_OPERATIONS | MALFORMED, client, headers, question)
+    changes = ARRANGED | OWN_OPERATIONS | LAYERS | MALFORMED
+    reported["viewer asks for"] = answers_to(changes, client, headers, question)
     viewer, viewer_headers = client, headers
 
     client, headers, _ = logged_in(app, ADMIN, ADMIN_PASSWORD)
-    reported["admin asks for"] = answers_to(OWN_OPERATIONS | TOO_MUCH | MALFORMED, client, headers, question)
+    reported["admin asks for"] = answers_to(
+        OWN_OPERATIONS | TOO_MUCH | MALFORMED | {"a large answer": LARGE_ANSWER}, client, headers, question
+    )
     chart_bounds.MOST_CELLS = 1
     reported["with one cell"] = answers_to(ARRANGED, client, headers, {**question, "force": True})
     of_adapters = {"sojourn": {"base_url": OTHER_API}}

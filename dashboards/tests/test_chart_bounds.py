@@ -10,7 +10,7 @@ from superset.exceptions import InvalidPostProcessingError, QueryObjectValidatio
 from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH, operations
 
 from sojourn_superset import assets, chart_bounds
-from sojourn_superset.chart_bounds import LONGEST_NAME_CHARACTERS, cells_made, refuse_excess
+from sojourn_superset.chart_bounds import LONGEST_NAME_CHARACTERS, cells_made, refuse_excess, refuse_large_answer
 from sojourn_superset.settings import ASSETS
 
 
@@ -29,20 +29,50 @@ def test_what_is_too_much_or_malformed_is_refused(name: str) -> None:
     ("most", "more"),
     [
         ([{}] * 10, [{}] * 11),
-        ([{"annotation_layers": [{}] * 20}], [{"annotation_layers": [{}] * 21}]),
+        (
+            [{"annotation_layers": [{}] * 20}] * 2,
+            [{"annotation_layers": [{}] * 20}] * 2 + [{"annotation_layers": [{}]}],
+        ),
+        (
+            [{"annotation_layers": [{"overrides": {"time_range": 1}}]}],
+            [{"annotation_layers": [{"overrides": {"a": 1}}]}],
+        ),
+        ([{"columns": ["x"] * 150}] * 2, [{"columns": ["x"] * 150, "orderby": [["x", True]]}] * 2),
+        ([{"filters": [{"val": [1] * 2_500}]}] * 2, [{"filters": [{"val": 1}, {"val": ["x"] * 5_000}]}]),
         ([{"columns": ["x" * 255]}], [{"columns": ["x" * 256]}]),
         ([{"series_limit_metric": {"label": "x" * 255}}], [{"series_limit_metric": {"label": "x" * 256}}]),
         ([operations(("prophet", {"periods": 1_000}))], [operations(("prophet", {"periods": 1_001}))]),
         ([operations(("diff", {"periods": -1_000}))], [operations(("diff", {"periods": -1e300}))]),
         ([operations(("rolling", {"window": 1}))], [operations(("rolling", {"window": float("inf")}))]),
         ([operations(("select", {"columns": ["x"] * 999}))], [operations(("select", {"columns": ["x"] * 1_000}))]),
-        ([{"post_processing": [None, {"operation": "flatten"}]}], [{"post_processing": [None] * 21}]),
+        ([{"post_processing": [None, {"operation": "flatten"}]}], [{"post_processing": [None] * 41}]),
     ],
 )
 def test_a_bound_holds_from_both_sides(most: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
     refuse_excess(most)
     with pytest.raises(QueryObjectValidationError):
         refuse_excess(more)
+
+
+@pytest.mark.parametrize(
+    ("most", "more", "columns"),
+    [
+        ({"columns": ["x" * 240], "row_limit": 2**19}, {"columns": ["x" * 240], "row_limit": 2**19 + 1}, []),
+        (
+            {"metrics": [{"label": "x" * 112}], "row_limit": 2**20},
+            {"metrics": [{"label": "x" * 113}], "row_limit": 2**20},
+            [],
+        ),
+        ({"row_limit": 2**20}, {"row_limit": 2**20 + 1}, ["x" * 48] * 2),
+    ],
+)
+def test_a_large_answer_is_refused_before_it_is_computed(
+    most: dict[str, Any], more: dict[str, Any], columns: list[str]
+) -> None:
+    refuse_large_answer([most], columns)
+    for queries in ([more], [most, {**more, "row_limit": 1}]):
+        with pytest.raises(QueryObjectValidationError, match="lower the row limit"):
+            refuse_large_answer(queries, columns)
 
 
 def test_the_names_of_the_dashboards_are_within_bounds() -> None:
@@ -70,7 +100,8 @@ TIMES = ROWS.set_index(pd.date_range("2026-01-01", periods=1_000, freq="D"))
         ("pivot", ROWS, {"index": ["x"], "columns": ["one"], "aggregates": {"y": {}}}, 1_000),
         ("pivot", ROWS, {"index": ["x"], "columns": ["unknown"], "aggregates": {"y": {}}}, 1_000),
         ("histogram", ROWS, {"column": "x", "groupby": ["y"], "bins": 7}, 7_000),
-        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y"]}, 100_000),
+        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y"]}, 1_000_000),
+        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y", "one"]}, 2_000_000),
         ("rank", ROWS, {"metric": "x", "group_by": "y"}, 100_000),
         ("rank", ROWS, {"metric": "x"}, 100),
         ("resample", TIMES, {"rule": "1s", "method": "asfreq"}, 999 * 86_400 * 3),

@@ -1,7 +1,8 @@
 """How much a question of a chart may ask for, whoever asks it.
 
 A question names operations on the rows that the database answers with, which Superset then does in memory: a histogram
-of a million bins of two rows takes two minutes and 4 GB. Superset bounds rows, and nothing of this.
+of a million bins of two rows takes two minutes and 4 GB. An answer repeats the label of each column in every row: 600
+metrics with long labels take 3 GB. Superset bounds rows, and nothing of this.
 """
 
 from __future__ import annotations
@@ -16,8 +17,18 @@ from superset.exceptions import InvalidPostProcessingError, QueryObjectValidatio
 
 MOST_QUERIES = 10
 """Queries of a question. Superset's pages send four at most."""
-MOST_PARTS = 20
-"""Operations, time offsets or annotation layers of a query. Superset's pages send nine operations at most."""
+MOST_PARTS = 40
+"""Operations, time offsets or annotation layers of a question. Superset's pages send nine operations for each query."""
+MOST_NAMES = 300
+"""Columns and metrics of a question, those in filters and orders included."""
+MOST_FILTER_VALUES = 5_000
+"""Values in the filters of a question: Superset parses the statement that they become, 0.1 ms for each."""
+LARGEST_ANSWER_BYTES = 128 * 2**20
+"""Largest answer to a question, estimated from its row limits and labels."""
+BYTES_OF_A_VALUE = 16
+"""What a value counts for in that estimate, beside its label."""
+LAYER_OVERRIDES = frozenset({"granularity", "time_grain_sqla", "time_range", "time_shift"})
+"""What an annotation layer may change of its chart. Superset's schema has the same names, but not all routes use it."""
 MOST_VALUES = 1_000
 """Names and numbers of a query's operations."""
 LARGEST_NUMBER = 1_000
@@ -30,8 +41,8 @@ LONGEST_TIME_CHARACTERS = 250
 """Longest start or end of a range of time: the parser calls itself for each word."""
 MOST_CELLS = 1_000_000
 """Most cells that an operation makes."""
-CELLS_OF_A_GROUP = 100
-"""What a group of a box plot or rank counts for; each calls Python several times."""
+CELLS_OF_A_GROUP = {"boxplot": 1_000, "rank": 100, "aggregate": 100}
+"""What a group of an operation that calls Python for each counts for; a box plot does so for each metric."""
 
 #: Operations whose result can be larger than the rows, and their options that name columns to group by.
 GROUPING = {
@@ -57,13 +68,43 @@ def refuse_excess(queries: Sequence[Mapping[str, Any]]) -> None:
     _require(len(queries) <= MOST_QUERIES, f"a chart asks at most {MOST_QUERIES} queries; there are {len(queries)}")
     size = sum(len(json.dumps(query, default=str)) for query in queries)
     _require(size <= LARGEST_QUESTION_BYTES, f"a chart's question has at most {LARGEST_QUESTION_BYTES // 2**20} MiB")
+    for name in ("post_processing", "time_offsets", "annotation_layers"):
+        count = sum(len(query.get(name) or ()) for query in queries)
+        _require(count <= MOST_PARTS, f"{name} has at most {MOST_PARTS} entries; there are {count}")
+    values = sum(1 for query in queries for each in _filters(query) for _ in _leaves(each.get("val")))
+    _require(values <= MOST_FILTER_VALUES, f"filters have at most {MOST_FILTER_VALUES:,} values; there are {values:,}")
+    parts = [part for query in queries for part in _columns_and_metrics(query) if part[1] is not None]
+    _require(len(parts) <= MOST_NAMES, f"a chart has at most {MOST_NAMES} columns and metrics; there are {len(parts)}")
+    for kind, part in parts:
+        _refuse_malformed(kind, part)
     for query in queries:
-        for name in ("post_processing", "time_offsets", "annotation_layers"):
-            count = len(query.get(name) or ())
-            _require(count <= MOST_PARTS, f"{name} has at most {MOST_PARTS} entries; there are {count}")
         _refuse_excess_of_operations([each for each in query.get("post_processing") or () if each])
-        for name, part in _columns_and_metrics(query):
-            _refuse_malformed(name, part)
+        for layer in query.get("annotation_layers") or ():
+            others = sorted(set(layer.get("overrides") or ()) - LAYER_OVERRIDES)
+            _require(not others, f"an annotation layer overrides {', '.join(sorted(LAYER_OVERRIDES))}; not {others}")
+
+
+def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Go on if the rows that queries ask for are not too many for their labels; all columns count where none is named.
+
+    Raises
+    ------
+    QueryObjectValidationError
+        If the answer may be larger than LARGEST_ANSWER_BYTES.
+    """
+    size = 0
+    for query in queries:
+        labels = [_label(part) for name in ("columns", "metrics") for part in query.get(name) or ()] or columns
+        size += (query.get("row_limit") or 0) * sum(len(label) + BYTES_OF_A_VALUE for label in labels)
+    _require(
+        size <= LARGEST_ANSWER_BYTES,
+        f"the answer may have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; lower the row limit, "
+        "or choose fewer columns and metrics",
+    )
+
+
+def _label(part: Any) -> str:
+    return str(part.get("label") or "") if isinstance(part, Mapping) else str(part)
 
 
 def _require(holds: bool, message: str) -> None:
@@ -101,9 +142,13 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _columns_and_metrics(query: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for kind, names in (("column", ("columns", "groupby", "series_columns")), ("metric", ("metrics",))):
         yield from ((kind, each) for name in names for each in query.get(name) or ())
-    yield from (("column", each.get("col")) for name in ("filters", "filter") for each in query.get(name) or ())
+    yield from (("column", each.get("col")) for each in _filters(query))
     yield from (("metric", each[0]) for each in query.get("orderby") or () if each)
     yield "metric", query.get("series_limit_metric") or query.get("timeseries_limit_metric")
+
+
+def _filters(query: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from (each for name in ("filters", "filter") for each in query.get(name) or ())
 
 
 def _refuse_malformed(kind: str, part: Any) -> None:
@@ -141,7 +186,7 @@ def cells_made(operation: str, rows: Any, options: Mapping[str, Any]) -> int:
         return groups * len(options.get("aggregates") or ())
     if operation == "histogram":
         return groups * int(options.get("bins", 1))
-    return groups * CELLS_OF_A_GROUP
+    return groups * len(options.get("metrics") or [None]) * CELLS_OF_A_GROUP[operation]
 
 
 def _steps(times: Any, rule: Any) -> int:
@@ -181,7 +226,11 @@ def bound_charts() -> None:
 
     def create_within_bounds(factory: Any, **question: Any) -> Any:
         refuse_excess(question["queries"])
-        return create(factory, **question)
+        context = create(factory, **question)
+        # Superset has put a row limit where there was none, or too high a one.
+        columns = [column.column_name for column in context.datasource.columns] if context.datasource else []
+        refuse_large_answer([query.to_dict() for query in context.queries], columns)
+        return context
 
     def time_of_few_words(expression: str | None = None) -> Any:
         if expression is not None and len(expression) > LONGEST_TIME_CHARACTERS:

@@ -1,8 +1,8 @@
 """Who may ask a chart for what: whoever only reads dashboards gets the expressions that charts have, and no other.
 
 A request for a chart names its columns and metrics, and Superset takes an expression of SQL for each, whether or not a
-chart has it. The same holds for operations on the rows, such as a histogram. Others bound what any expression and
-operation can do (`sojourn_superset.read_only`, `sojourn_superset.chart_bounds`); this bounds who writes one.
+chart has it. The same holds for operations on the rows, such as a histogram, and for annotation layers. Others bound
+what any of these can do (`sojourn_superset.read_only`, `sojourn_superset.chart_bounds`); this bounds who writes one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from superset.security import SupersetSecurityManager
 from superset.sql.parse import sanitize_clause
 from superset.utils.core import DTTM_ALIAS
 
-from sojourn_superset.chart_bounds import refuse_excess
+from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
 
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
-REFUSAL = "no chart has such an expression or operation; without the permission to make charts, use the existing ones"
+REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
 ARRANGING = frozenset({"pivot", "rename", "flatten", "rank", "boxplot"})
+#: Superset counts the rows of a drill to detail by it.
+ROW_COUNT = "COUNT(*)"
 
 
 def _within(value: Any) -> Iterator[str]:
@@ -73,21 +75,27 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         Raises
         ------
         SupersetSecurityException
-            If it is not theirs to read, or is an expression, an operation or a kind of chart that no chart of the
-            dataset has, or a result of SQL Lab, of a user who makes no charts.
+            If it is not theirs to read, or is an expression, an operation, an annotation layer or a kind of chart that
+            no chart of the dataset has, or a result of SQL Lab, of a user who makes no charts.
         QueryObjectValidationError
             If a chart of the older kind asks for too much.
         """
         super().raise_for_access(*arguments, **named)
         context, viz = named.get("query_context"), named.get("viz")
         if viz is not None:
-            refuse_excess([viz.query_obj()])
+            query = viz.query_obj()
+            refuse_excess([query])
+            refuse_large_answer([query], [column.column_name for column in viz.datasource.columns])
         if any(self.can_access(*permission) for permission in WRITING):
             return
         if context is not None:
             queries = [query.to_dict() for query in context.queries]
             self._refuse_other_expressions(context.datasource, queries)
-            self._refuse_other_operations(context.datasource, queries)
+            operations = [each for query in queries for each in query["post_processing"]]
+            operations = [each for each in operations if each.get("operation") not in ARRANGING]
+            self._refuse_other(context.datasource, "post_processing", operations)
+            layers = [each for query in context.queries for each in query.annotation_layers]
+            self._refuse_other(context.datasource, "annotation_layers", layers)
         elif viz is not None:
             self._refuse_other_expressions(viz.datasource, [viz.query_obj()])
             self._require(viz.viz_type in {chart.viz_type for chart in self._charts_of(viz.datasource)})
@@ -95,25 +103,17 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         self._require(named.get("query") is None)
 
     def _refuse_other_expressions(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
-        columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS}
+        columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS, ROW_COUNT}
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
         if other:
             parameters = [json.loads(chart.params or "{}") for chart in self._charts_of(dataset)]
             self._require(other <= expressions_of_charts(parameters, dataset.database.db_engine_spec.engine))
 
-    def _refuse_other_operations(self, dataset: Any, queries: Iterable[Mapping[str, Any]]) -> None:
-        asked = [
-            each for query in queries for each in query["post_processing"] if each.get("operation") not in ARRANGING
-        ]
-        if asked:
+    def _refuse_other(self, dataset: Any, kind: str, parts: list[Any]) -> None:
+        if parts:
             saved = [json.loads(chart.query_context or "{}") for chart in self._charts_of(dataset)]
-            of_charts = [
-                each
-                for one in saved
-                for query in one.get("queries") or ()
-                for each in query.get("post_processing") or ()
-            ]
-            self._require(all(each in of_charts for each in asked))
+            of_charts = [each for one in saved for query in one.get("queries") or () for each in query.get(kind) or ()]
+            self._require(all(each in of_charts for each in parts))
 
     def _charts_of(self, dataset: Any) -> list[Any]:
         from superset.models.slice import Slice

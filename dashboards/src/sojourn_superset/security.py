@@ -49,8 +49,6 @@ VIEWER_PERMISSIONS = frozenset(
         ("can_csv", "Superset"),
         ("can_log", "Superset"),
         ("can_time_range", "Api"),
-        ("can_query", "Api"),
-        ("can_query_form_data", "Api"),
         ("can_get", "Datasource"),
         ("can_view_chart_as_table", "Dashboard"),
         ("can_drill", "Dashboard"),
