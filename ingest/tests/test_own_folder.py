@@ -1,8 +1,9 @@
-"""What a killed process left in the folder of temporary files is removed, and nothing of one that lives."""
+"""What a killed process left in the folder of temporary files is removed, and nothing of a living one or of the user."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.own_folder import own_folder
+from sojourn_ingest.own_folder import MARKER, own_folder
 
 HOLDER = """
 import sys, time
@@ -50,3 +51,35 @@ def test_a_killed_process_s_folder_goes_and_a_living_one_s_stays(
     os.kill(living.pid, signal.SIGCONT)
     living.communicate("")
     assert sorted(tmp_path.iterdir()) == [other]
+
+
+def test_a_folder_of_somebody_else_stays_under_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed, left = holder()
+    copy = tmp_path / "sojourn-sort-copy"
+    shutil.copytree(left, copy)
+    killed.kill()
+    killed.communicate()
+    kept = [copy]
+    # As `mktemp --directory -t sojourn-sort-XXXXXXXX` names them, too.
+    for name in ("sojourn-sort-mine", "sojourn-sort-a1b2c3d4"):
+        kept.append(tmp_path / name)
+        kept[-1].mkdir()
+        (kept[-1] / "data").write_text("rows")
+    (kept[1] / MARKER).write_text("mine")
+    os.mkfifo(kept[2] / MARKER)
+    with own_folder("sojourn-sort-"):
+        pass
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
+    assert [(folder / "data").exists() for folder in kept[1:]] == [True, True]
+
+
+def test_what_a_killed_process_held_can_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    killed, _ = holder()
+    killed.kill()
+    killed.communicate()
+    saved = []
+    with own_folder("sojourn-sort-", tmp_path, lambda folder: saved.append((folder / "spilled").read_bytes())):
+        assert saved == [b"rows"]
