@@ -259,7 +259,8 @@ def _print_formats(console: Console, session: IngestSession, files: list[Path]) 
         try:
             chosen, _ = session.recognise(path)
             recording = session.recording_of(path)
-            table.add_row(markup(path), chosen.name if recording is None else f"part of {markup(recording.name)}")
+            read_as = chosen.name if recording is None else f"part of {recording.name}"
+            table.add_row(markup(path), markup(read_as))
         except InputError as error:
             table.add_row(markup(path), f"[yellow]rejected, {error.reason}[/yellow]: {markup(error.message)}")
     console.print(table)

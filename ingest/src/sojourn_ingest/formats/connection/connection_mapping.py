@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import Identifier, Name, describes, parse_as, text_of
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import table
 
@@ -48,7 +48,7 @@ class ConnectionTableMapping(BaseModel, extra="forbid"):
     ``header`` is only needed for CSV that has columns which no field uses.
     """
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    name: Name
     header: list[str] | None = None
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     rtt_basis: Literal["smoothed", "raw", "kernel_minimum", "unknown"]
@@ -93,7 +93,7 @@ class ConnectionDescription(BaseModel, extra="forbid"):
     """A data set of connections, and its tables."""
 
     sojourn_connections: Literal[1]
-    dataset: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    dataset: Identifier
     title: str
     description: str = ""
     citation: str | None = None

@@ -7,13 +7,14 @@ YAML, how large it may be, and how a fault in it is reported do not.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
+from sojourn_ingest.hosts_in_text import addresses_in
 from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml
 
@@ -24,6 +25,22 @@ MARKER_WITHIN_BYTES = 4096
 SUFFIXES = (".yaml", ".yml")
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _has_no_address(name: str) -> str:
+    if addresses_in(name):
+        raise ValueError("looks like an address; choose another name")
+    return name
+
+
+#: Names stand in those of formats, and so in every outcome, in commits and on terminals.
+LONGEST_NAME = 64
+#: Name of a table or a queue log.
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME), AfterValidator(_has_no_address)]
+#: Identifier of a study or a data set.
+Identifier = Annotated[
+    str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=LONGEST_NAME), AfterValidator(_has_no_address)
+]
 
 
 def is_marked(head: bytes, marker: str) -> bool:

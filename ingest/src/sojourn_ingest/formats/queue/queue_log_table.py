@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from sojourn_ingest import _native
 from sojourn_ingest.formats.content.delimiters import delimiter_of
-from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import Name, describes, parse_as, text_of
 from sojourn_ingest.formats.content.native_decoder import facts, input_error
 from sojourn_ingest.formats.content.plain_text import first_line, local_text
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
@@ -57,7 +57,7 @@ class QueueLogDescription(BaseModel, extra="forbid"):
     """
 
     sojourn_queue_log: Literal[1]
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    name: Name
     form: Literal["json_lines", "csv"]
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     clock: Literal["monotonic", "utc"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import Identifier, Name, describes, parse_as, text_of
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
 
@@ -141,7 +141,7 @@ class OutputMapping(BaseModel, extra="forbid"):
 class TableMapping(BaseModel, extra="forbid"):
     """One table of the study, recognised by its header."""
 
-    name: str
+    name: Name
     header: list[str] = Field(min_length=1)
     outputs: list[OutputMapping] = Field(min_length=1)
 
@@ -241,7 +241,7 @@ class StudyDescription(BaseModel, extra="forbid"):
     """A study as its description file gives it."""
 
     sojourn_study: Literal[1]
-    study_id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    study_id: Identifier
     title: str
     description: str
     citation: str | None = None
