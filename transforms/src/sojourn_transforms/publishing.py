@@ -140,14 +140,22 @@ def _before(snapshots: Path) -> Path | None:
 
 
 def snapshots_before(snapshots: Path, moment_ns: int) -> list[Path]:
-    """Return the snapshots that were written before a moment (UTC epoch)."""
+    """Return the snapshots that were written before a moment (UTC epoch), of those whose build.json can be read."""
     return [path for path in _builds(snapshots) if path.stat().st_mtime_ns < moment_ns]
 
 
 def _builds(snapshots: Path) -> list[Path]:
     if not snapshots.is_dir():
         return []
-    return [path for path in snapshots.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    return [path for path in snapshots.iterdir() if _is_build(path)]
+
+
+def _is_build(folder: Path) -> bool:
+    # A folder of somebody else is nobody's to remove, and neither is a copy under another name.
+    try:
+        return read_build(folder)["build_id"] == folder.name
+    except DamagedSnapshotError:
+        return False
 
 
 def _remove_old(snapshots: Path, build_id: str, forgotten_ns: int) -> None:
