@@ -85,6 +85,11 @@ def pointer_is_a_folder(folder: Path) -> None:
     (folder / "CURRENT").mkdir()
 
 
+def pointer_is_a_pipe(folder: Path) -> None:
+    (folder / "CURRENT").unlink()
+    os.mkfifo(folder / "CURRENT")
+
+
 def lose_a_file(folder: Path) -> None:
     (folder / "b3" / "run.parquet").unlink()
 
@@ -93,12 +98,21 @@ def damage_the_catalogue(folder: Path) -> None:
     (folder / "b3" / "catalog.json").write_text("{")
 
 
+def list_files_without_bytes(folder: Path) -> None:
+    file = {"name": "run.parquet", "rows": 1, "bytes": None, "sha256": "0", "fingerprint": None}
+    (folder / "b3" / "files.json").write_text(json.dumps([file]))
+
+
+def nest_the_build_deeply(folder: Path) -> None:
+    (folder / "b3" / "build.json").write_text("[" * 100_000)
+
+
 def lose_the_build(folder: Path) -> None:
     shutil.rmtree(folder / "b3")
 
 
-DAMAGES = [damage_the_catalogue, lose_a_file, lose_the_build]
-POINTERS = [tear_pointer, empty_pointer, point_nowhere, pointer_is_a_folder]
+DAMAGES = [damage_the_catalogue, list_files_without_bytes, lose_a_file, lose_the_build, nest_the_build_deeply]
+POINTERS = [tear_pointer, empty_pointer, point_nowhere, pointer_is_a_folder, pointer_is_a_pipe]
 
 
 @pytest.mark.parametrize("damage", [*DAMAGES, *POINTERS])

@@ -1,4 +1,4 @@
-"""What a killed process left in the folder of temporary files is removed, and nothing of a living one or of the user."""
+"""What a killed process left in the folder of temporary files is removed, and nothing of a living one or the user."""
 
 from __future__ import annotations
 

@@ -37,6 +37,15 @@ def test_a_damaged_list_of_forgotten_hosts_stops_a_build_in_words(tmp_path: Path
         build(Paths(tmp_path), lambda _: None)
 
 
+def test_a_folder_in_the_place_of_the_pointer_stops_a_build_before_it_begins(tmp_path: Path, sample: Path) -> None:
+    subprocess.run([SOJOURN, "ingest", "--var", tmp_path, min(sample.iterdir())], check=True)
+    (tmp_path / "snapshots" / "CURRENT").mkdir(parents=True)
+    with pytest.raises(
+        BuildError, match=r"/snapshots/CURRENT is a folder; remove it, then run the same command again$"
+    ):
+        build(Paths(tmp_path), pytest.fail)
+
+
 def test_more_small_files_than_the_memory_holds_are_refused_with_the_command(tmp_path: Path) -> None:
     pings = tmp_path / "inputs"
     pings.mkdir()

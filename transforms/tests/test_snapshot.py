@@ -1,9 +1,13 @@
 """A snapshot is named by its content, switched to at once, and never changes."""
 
 import json
+import os
+import shutil
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -378,6 +382,75 @@ def test_damaged_documents_are_found_without_reading_every_byte_and_written_agai
     assert put(tmp_path, ("a", 1.0)) == (build_id, False)
     assert path.read_bytes() == whole
     assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("files.json", lambda files: [{**file, "bytes": None} for file in files]),
+        ("files.json", lambda files: [{**file, "bytes": "9"} for file in files]),
+        ("files.json", lambda files: [{**file, "name": 1} for file in files]),
+        ("files.json", lambda files: [{**file, "name": "../../delay.parquet"} for file in files]),
+        ("files.json", lambda files: [{**file, "name": f"{'d' * 300}.parquet"} for file in files]),
+        ("files.json", lambda files: [{**file, "more": 1} for file in files]),
+        ("files.json", lambda files: {"files": files}),
+        ("files.json", lambda _: DEEP),
+        ("build.json", lambda _: DEEP),
+        ("build.json", lambda build: json.dumps({**build, "inputs": "DEEP"}).replace('"DEEP"', DEEP)),
+        ("build.json", lambda build: [build]),
+        ("build.json", lambda build: {**build, "build_id": 1}),
+        ("catalog.json", lambda _: DEEP),
+    ],
+)  # fmt: skip
+def test_documents_of_other_types_are_one_line_of_damage_and_written_again(
+    tmp_path: Path, name: str, content: Callable[[Any], Any]
+) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0))
+    path = tmp_path / "snapshots" / build_id / name
+    whole = path.read_bytes()
+    changed = content(json.loads(whole))
+    path.write_text(changed if isinstance(changed, str) else json.dumps(changed))
+    for options in ([], ["--hashes"]):
+        result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path), *options])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert [line for line in result.output.splitlines() if name in line and str(path) not in line] == []
+        assert (result.exit_code, result.output.count(str(path))) == (1, 1), result.output
+    with pytest.raises(DamagedSnapshotError, match=name):
+        refuse_damage(tmp_path / "snapshots" / build_id)
+    assert current_build(tmp_path / "snapshots") is None
+    assert put(tmp_path, ("a", 1.0)) == (build_id, False)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "build.json", "catalog.json", "files.json"])
+def test_a_pipe_in_the_place_of_a_document_is_damage_and_replaced(tmp_path: Path, name: str) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0))
+    path = tmp_path / "snapshots" / (name if name == "CURRENT" else f"{build_id}/{name}")
+    path.unlink()
+    os.mkfifo(path)
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
+    assert (result.exit_code, f"{path} cannot be read: not a regular file" in result.output) == (1, True), result.output
+    assert put(tmp_path, ("a", 1.0)) == (build_id, False)
+    assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
+
+
+def test_folders_of_somebody_else_below_the_snapshots_stay(tmp_path: Path) -> None:
+    first, _ = put(tmp_path, ("a", 0.0))
+    snapshots = tmp_path / "snapshots"
+    shutil.copytree(snapshots / first, snapshots / "backup")
+    (snapshots / "0123456789abcdef").mkdir()
+    (snapshots / "other").mkdir()
+    (snapshots / "other" / "build.json").write_text("{}")
+    mine = [snapshots / "backup", snapshots / "0123456789abcdef", snapshots / "other"]
+    for path in mine:
+        os.utime(path, (0, 0))
+    builds = [put(tmp_path, ("a", 1.0 + n), forgotten_ns=1)[0] for n in range(SNAPSHOTS_KEPT)]
+    assert sorted(path for path in snapshots.iterdir() if path.is_dir()) == sorted(
+        [*mine, *(snapshots / build for build in builds)]
+    )
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"build_id"', b'{"build_id": "other", "published_at": "2026-01-01"}'])

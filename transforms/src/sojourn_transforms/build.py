@@ -23,6 +23,7 @@ from sojourn_ingest.memory import memory_bytes
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.catalogue import Catalogue, read_catalogue
 from sojourn_snapshot.files import read_files
+from sojourn_snapshot.pointer import CURRENT
 from sojourn_transforms import __version__
 from sojourn_transforms.engine import DuckDbEngine, Engine
 from sojourn_transforms.mart import MART_LAYER
@@ -103,7 +104,7 @@ def build(
     Raises
     ------
     BuildError
-        If a model or test failed, the lake is empty, or a setting has no sense.
+        If a model or test failed, the lake is empty, a setting has no sense, or CURRENT is a folder.
     DiskTooSmallError
         If what the build will write does not fit.
     LakeDamagedError
@@ -119,9 +120,12 @@ def build(
         forgotten_ns = ForgottenHosts.load(paths.forgotten, b"").latest_ns
     except (SettingError, ForgottenListError) as error:
         raise BuildError(str(error)) from error
+    if (paths.snapshots / CURRENT).is_dir():
+        # Found out at the end, hours of work would be lost.
+        raise BuildError(f"{paths.snapshots / CURRENT} is a folder; remove it, then run the same command again")
     served = current_build(paths.snapshots)
     chosen = engine or DuckDbEngine(paths)
-    is_same = served is not None and (served["fingerprint"], served["engine"]) == (fingerprint, chosen.name)
+    is_same = served is not None and (served.get("fingerprint"), served.get("engine")) == (fingerprint, chosen.name)
     if served is not None and is_same and not force and not snapshots_before(paths.snapshots, forgotten_ns):
         return BuildReport(build_id=served["build_id"], built=False)
     if chosen.name == "duckdb":

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from sojourn_snapshot.documents import write_document
+from sojourn_snapshot.documents import read_bytes, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 CATALOGUE = "catalog.json"
@@ -77,9 +77,10 @@ def read_catalogue(snapshot: Path, kind: type[AnyCatalogue]) -> AnyCatalogue:
         If it is missing, or not a catalogue.
     """
     path = snapshot / CATALOGUE
+    content = read_bytes(path)
     try:
-        return kind.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
         raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 

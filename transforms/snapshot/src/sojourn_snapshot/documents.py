@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
-from sojourn_snapshot.errors import DamagedSnapshotError
+from pydantic_core import from_json
+
+from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 BUILD = "build.json"
 
@@ -14,6 +17,25 @@ BUILD = "build.json"
 def write_document(path: Path, content: object) -> None:
     """Write a JSON document, its members in order of their names."""
     path.write_text(json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a document.
+
+    Raises
+    ------
+    DamagedSnapshotError
+        If it is missing, cannot be read, or is no file: to open a pipe would wait for a writer.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise DamagedSnapshotError(f"{path} is a folder; remove it")
+        if not stat.S_ISREG(mode):
+            raise DamagedSnapshotError(f"{path} cannot be read: not a regular file")
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 
 def read_build(snapshot: Path) -> dict[str, Any]:
@@ -25,9 +47,11 @@ def read_build(snapshot: Path) -> dict[str, Any]:
         If the document is missing, cannot be read, or is of another build than its folder.
     """
     path = snapshot / BUILD
+    document = read_bytes(path)
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        # It bounds the depth, which Python's own reader does not.
+        content = from_json(document)
+    except ValueError as error:
         raise DamagedSnapshotError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict) or content.get("build_id") != snapshot.name:
         raise DamagedSnapshotError(f"{path} is not of this build; expected the build_id {snapshot.name}")

@@ -7,8 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from sojourn_snapshot.errors import DamagedSnapshotError
+from pydantic import Field, TypeAdapter, ValidationError
+
+from sojourn_snapshot.documents import read_bytes
+from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 FILES = "files.json"
 
@@ -17,11 +21,14 @@ FILES = "files.json"
 class MartFile:
     """One file of a mart, and what its bytes follow from; without a fingerprint it is never taken over."""
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.parquet(/[0-9a-z-]+\.parquet)?$", max_length=255)]
     rows: int
     bytes: int
     sha256: str
     fingerprint: str | None
+
+
+_LIST = TypeAdapter(list[MartFile])
 
 
 def read_files(snapshot: Path) -> dict[str, MartFile]:
@@ -32,11 +39,12 @@ def read_files(snapshot: Path) -> dict[str, MartFile]:
     DamagedSnapshotError
         If its list of files is missing or cannot be read.
     """
+    path = snapshot / FILES
+    content = read_bytes(path)
     try:
-        entries = json.loads((snapshot / FILES).read_text(encoding="utf-8"))
-        return {entry["name"]: MartFile(**entry) for entry in entries}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DamagedSnapshotError(f"{snapshot / FILES} cannot be read: {error}") from error
+        return {file.name: file for file in _LIST.validate_json(content, strict=True, extra="forbid")}
+    except ValidationError as error:
+        raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 
 def write_files(snapshot: Path, files: Sequence[MartFile]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sojourn_snapshot.documents import write_document
+from sojourn_snapshot.documents import read_bytes, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 CURRENT = "CURRENT"
@@ -19,7 +19,7 @@ class Pointer(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    build_id: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$")
+    build_id: str = Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*$", max_length=255)
     published_at: str
 
 
@@ -32,11 +32,11 @@ def read_pointer(snapshots: Path) -> Pointer | None:
         If CURRENT cannot be read.
     """
     path = snapshots / CURRENT
-    try:
-        return Pointer.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValidationError) as error:
+    try:
+        return Pointer.model_validate_json(read_bytes(path))
+    except ValidationError as error:
         raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 
 
