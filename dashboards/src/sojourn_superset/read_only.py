@@ -17,6 +17,8 @@ import apsw
 from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
+from sojourn_superset.percentiles import bound_percentiles
+
 LARGEST_VALUE_BYTES = 2**18
 """Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB.
 
@@ -29,6 +31,8 @@ LONGEST_PATTERN_BYTES = 1_000
 """Longest pattern of LIKE and GLOB."""
 LONGEST_TRIMMED_CHARACTERS = 100
 """Most characters that `trim` takes off: SQLite compares each of the text with each of these."""
+MOST_PERCENTILE_VALUES = 10_000_000
+"""Most values that the medians and percentiles of a statement take, of 8 bytes each."""
 LARGEST_RESULT_BYTES = 512 * 2**20
 """Largest result of a statement, with VALUE_BYTES for each value besides its text."""
 VALUE_BYTES = 32
@@ -36,8 +40,8 @@ LARGEST_HEAP_BYTES = 512 * 2**20
 """Most memory of SQLite for all statements at a time. Sorting and grouping go to temporary files long before."""
 DEFAULT_TIMEOUT_S = 60.0
 """Seconds that a statement may take, unless the database's `timeout_s` says otherwise."""
-STEPS_BETWEEN_CHECKS = 1_000
-"""Steps of SQLite's machine after which it asks for the time: some ten microseconds."""
+STEPS_BETWEEN_CHECKS = 100
+"""Steps of SQLite's machine after which it asks for the time: some microseconds, but each may call a function."""
 
 ALLOWED = frozenset(
     {
@@ -168,6 +172,7 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         sqlite.limit(apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES)
         for name in TRIMMING:
             sqlite.create_scalar_function(name, _trimming(name), 2, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+        bound_percentiles(sqlite, self.count_percentile_value)
         apsw.hard_heap_limit(LARGEST_HEAP_BYTES)
         sqlite.set_progress_handler(lambda: time.monotonic() > self.deadline, STEPS_BETWEEN_CHECKS)
         sqlite.set_authorizer(self._noting(reading))
@@ -183,9 +188,24 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         return cursor
 
     def begin_statement(self) -> None:
-        """Count the time from now."""
+        """Count the time and the values of percentiles from now."""
         self.refused = None
+        self.percentile_values = 0
         self.deadline = time.monotonic() + self.seconds
+
+    def count_percentile_value(self) -> None:
+        """Count a value of a median or percentile.
+
+        Raises
+        ------
+        OperationalError
+            If the statement has too many.
+        """
+        self.percentile_values += 1
+        if self.percentile_values > MOST_PERCENTILE_VALUES:
+            raise OperationalError(
+                f"medians and percentiles of a statement take at most {MOST_PERCENTILE_VALUES:,} values; ask for fewer"
+            )
 
     @contextmanager
     def errors_in_words(self) -> Iterator[None]:
