@@ -31,3 +31,19 @@ def file_of(var: Path, path: Path, table: str = "series") -> Path:
     lake = Lake(var / "lake")
     commits = [commit for commit in lake.live() if commit.source_path == str(path)]
     return next(lake.root / file.path for commit in commits for file in commit.files if file.table == table)
+
+
+def numbered(var: Path) -> dict[int, Path]:
+    """Return the commits that are objects of their own, by their number in the chain."""
+    commits = [commit for commit in Lake(var / "lake").live() if commit.link]
+    return {commit.link.number: var / "lake" / "commits" / f"{commit.name}.json" for commit in commits if commit.link}
+
+
+def head_of(var: Path) -> Path:
+    (head,) = (var / "lake" / "heads").iterdir()
+    return head
+
+
+def objects_of(var: Path) -> list[Path]:
+    """Return what a writer may remove: data, commits, packs and heads."""
+    return sorted(path for path in (var / "lake").rglob("*") if path.is_file() and path.name != "lock")

@@ -5,16 +5,21 @@ what a killed writer left. Each commit has a number and names the one before it 
 to be looked for: the pack takes over all commits up to a number. What nothing follows yet, the last commit and the
 packs, is named by the head, an object that the first writer makes before all else, and each one replaces when it ends:
 without it the last commits may be missing too, or all of them. Commits of versions without a chain are not missed.
+
+A number alone proves nothing, as the commits of every lake are numbered from 1: of what no pack has taken over, the
+head and each commit on the chain name the one that is to be there. The head may be older than the last commits, which a
+killed writer made; whoever takes the place of an earlier commit is not on the chain.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from sojourn_ingest.lake.commit import Commit, Link
+from sojourn_ingest.lake.commit import Commit, Link, is_text
 from sojourn_ingest.lake.pack import Pack
 from sojourn_ingest.lake.storage import Storage
 
@@ -32,6 +37,30 @@ class Head:
     commit: str | None
     checksum: str | None
     packs: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Head:
+        """Return the head that ``text`` holds.
+
+        Raises
+        ------
+        ValueError
+            If it is not a head.
+        """
+        try:
+            stored = json.loads(text)
+            head = cls(stored["number"], stored["commit"], stored["checksum"], tuple(stored["packs"]))
+        except (KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"not a head: {error}") from error
+        is_head = (
+            type(head.number) is int
+            and head.number >= 0
+            and ((head.commit is None and head.checksum is None) or (is_text(head.commit) and is_text(head.checksum)))
+            and all(map(is_text, head.packs))
+        )
+        if not is_head:
+            raise ValueError("not a head")
+        return head
 
     @property
     def next_link(self) -> Link:
@@ -69,12 +98,11 @@ def read_head(storage: Storage) -> StoredHead:
             return StoredHead(None, revision, name)
         name = names[revision]
         try:
-            stored = json.loads(storage.read(name))
-            head = Head(stored["number"], stored["commit"], stored["checksum"], tuple(stored["packs"]))
+            head = Head.from_json(storage.read(name))
         except FileNotFoundError:
             # A writer has put the next one in its place.
             continue
-        except (ValueError, KeyError, TypeError):
+        except ValueError:
             return StoredHead(None, revision, name)
         return StoredHead(head, revision)
     return StoredHead(None, 0)
@@ -116,11 +144,15 @@ def last_of(commits: Iterable[Commit], packs: Collection[Pack], stored: Head | N
 
 @dataclass(frozen=True)
 class Gap:
-    """Commits that are missing: how many, and the name of the last of them, or of a pack; None if nothing names it."""
+    """Commits that are missing: how many, and the name of the last of them, or of a pack; None if nothing names it.
+
+    ``instead`` is the name of a commit that has its number and is not on the chain.
+    """
 
     name: str | None
     count: int
     kind: str = "commit"
+    instead: str | None = None
 
     @property
     def text(self) -> str:
@@ -128,7 +160,48 @@ class Gap:
         if self.name is None:
             return f"{self.count:,} {self.kind}s are missing" if self.count > 1 else f"a {self.kind} is missing"
         before = f", and {self.count - 1:,} before it" if self.count > 1 else ""
-        return f"{self.kind} {self.name} is missing{before}"
+        instead = f"; {self.kind} {self.instead} has its place" if self.instead else ""
+        return f"{self.kind} {self.name} is missing{before}{instead}"
+
+
+@dataclass(frozen=True)
+class _Named:
+    """One commit as the head or the next commit names it, and which of the two does."""
+
+    name: str
+    checksum: str | None
+    by: str
+
+
+class _Chain:
+    """Which commits are to be at each number, from the end to what packs have taken over."""
+
+    def __init__(self, commits: Mapping[str, Commit], start: int, head: Head | None) -> None:
+        #: What the head and the commits on the chain name, by number.
+        self.named: defaultdict[int, set[_Named]] = defaultdict(set)
+        #: Commits on the chain, and others that have a number of it.
+        self.held: defaultdict[int, list[str]] = defaultdict(list)
+        self.others: defaultdict[int, list[str]] = defaultdict(list)
+        if head is not None and head.commit is not None and head.number > start:
+            self.named[head.number].add(_Named(head.commit, head.checksum, "head"))
+        links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
+        for commit in commits.values():
+            if commit.link is not None and commit.link.number > start:
+                links[commit.link.number][commit.name] = commit.link
+        disowned: set[tuple[int, str | None]] = set()
+        for number in sorted(links, reverse=True):
+            names = {one.name for one in self.named.get(number, ())}
+            for name, link in sorted(links[number].items()):
+                # A killed writer's last commits are after the head. If the next one is missing, nothing names this one.
+                is_end = head is None or number > head.number
+                is_next_missing = not names and (number, name) not in disowned
+                if is_end or name in names or is_next_missing:
+                    self.held[number].append(name)
+                    if link.previous is not None and number > start + 1:
+                        self.named[number - 1].add(_Named(link.previous, link.previous_checksum, "next commit"))
+                else:
+                    self.others[number].append(name)
+                    disowned.add((number - 1, link.previous))
 
 
 def gaps(
@@ -146,29 +219,34 @@ def gaps(
     there = {pack.name for pack in packs} | set(replaced)
     missing = [Gap(name, 1, "pack") for name in (head.packs if head else ()) if name not in there]
     start = covered(packs)
-    numbers = {commit.link.number for commit in commits.values() if commit.link}
-    if last is not None:
-        numbers = {number for number in numbers if number <= last}
-    names = {commit.link.number - 1: commit.link.previous for commit in commits.values() if commit.link}
-    if head is not None:
-        names.setdefault(head.number, head.commit)
-    end = max([start, *numbers, *([head.number] if head and (last is None or head.number <= last) else [])])
-    before = start
-    for number in sorted({*(number for number in numbers if number > start), end + 1}):
-        if number > before + 1:
-            missing.append(Gap(names.get(number - 1), number - before - 1))
-        before = number
-    return missing
+    chain = _Chain(commits, start, head)
+    numbers = {start, *chain.named, *chain.held, *chain.others, *([head.number] if head else [])}
+    found: list[Gap] = []
+    # From the end: the lowest number that was looked at, and whether it is missing.
+    looked_at, goes_on = None, False
+    for number in sorted((one for one in numbers if one >= start and (last is None or one <= last)), reverse=True):
+        names = sorted({one.name for one in chain.named.get(number, ())})
+        lost = [name for name in names if name not in commits]
+        is_nameless = number > start and not names and number not in chain.held
+        count = (looked_at - number - 1 if looked_at is not None else 0) + is_nameless
+        if count and goes_on:
+            found[-1] = replace(found[-1], count=found[-1].count + count)
+        elif count:
+            found.append(Gap(None, count))
+        others = chain.others.get(number)
+        found += [Gap(name, 1, instead=others[0] if others else None) for name in lost]
+        looked_at, goes_on = number, bool(lost or is_nameless)
+    return missing + found[::-1]
 
 
-def altered(commits: Mapping[str, Commit]) -> list[str]:
-    """Return the names of commits that are not as the next one in the chain says."""
-    changed = []
-    for commit in commits.values():
-        link = commit.link
-        before = commits.get(link.previous) if link is not None and link.previous is not None else None
-        if link is None or before is None or before.link is None:
-            continue
-        if before.link.number == link.number - 1 and before.checksum() != link.previous_checksum:
-            changed.append(before.name)
-    return sorted(changed)
+def altered(commits: Mapping[str, Commit], packs: Collection[Pack], head: Head | None) -> dict[str, str]:
+    """Return the commits that are not as the chain says, by name, and what says so: the head or the next commit."""
+    changed = {}
+    for number, all_named in _Chain(commits, covered(packs), head).named.items():
+        for named in all_named:
+            commit = commits.get(named.name)
+            if commit is not None and (
+                commit.link is None or commit.link.number != number or commit.checksum() != named.checksum
+            ):
+                changed[named.name] = named.by
+    return dict(sorted(changed.items()))

@@ -30,6 +30,11 @@ UNSAID = ("files", "replaces", "link")
 LATER_MEMBERS = ("sha256", "link", "covers")
 
 
+def is_text(value: Any) -> bool:
+    """Return whether a value of a document is text."""
+    return isinstance(value, str)
+
+
 def without_later_members(content: Any) -> Any:
     """Return a commit or pack as told by ``asdict``, without members that an earlier version did not write.
 
@@ -87,6 +92,12 @@ class Link:
     number: int
     previous: str | None
     previous_checksum: str | None
+
+    @property
+    def is_place(self) -> bool:
+        """Whether its members have the types that a place in the chain has: it is read from a document."""
+        texts = (self.previous, self.previous_checksum)
+        return type(self.number) is int and self.number > 0 and all(text is None or is_text(text) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -196,6 +207,10 @@ class Commit:
             if (link := content.get("link")) is not None:
                 content["link"] = Link(**link)
             content["parts"] = tuple(RecordingPart(**part) for part in content.get("parts", ()))
-            return cls(**content)
+            commit = cls(**content)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a commit: {error}") from error
+        named = (commit.source_path, commit.content_hash, commit.decoder_version, *commit.replaces)
+        if not all(map(is_text, named)) or not (commit.link is None or commit.link.is_place):
+            raise ValueError("not a commit: a member has another type")
+        return commit

@@ -415,9 +415,9 @@ class Lake:
         """Return the commits and packs that are missing, those that are skipped too."""
         return list(self._gaps)
 
-    def altered_commits(self) -> list[str]:
-        """Return the names of commits that are not as the one after them says."""
-        return altered(self._stored.commits)
+    def altered_commits(self) -> dict[str, str]:
+        """Return the commits that are not as the chain says, by name, and what says so: head or next commit."""
+        return altered(self._stored.commits, self.packs(), self._stored_head.head)
 
     @property
     def damaged_head(self) -> str | None:
@@ -447,7 +447,7 @@ class Lake:
         """
         return (
             *(gap.text for gap in ([] if self._skips else self._gaps)),
-            *(f"commit {name} is not the one that the next commit names" for name in self.altered_commits()),
+            *(f"commit {name} is not the one that the {by} names" for name, by in self.altered_commits().items()),
             *([f"{self.damaged_head} is damaged"] if self.damaged_head else []),
             *([self._headless] if self._headless and self._stored_head.head is None else []),
         )

@@ -15,9 +15,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
-from sojourn_ingest.lake.commit import Commit, DataFile, without_later_members
+from sojourn_ingest.lake.commit import Commit, DataFile, is_text, without_later_members
 
 FORMAT_VERSION = 1
+
+
+def _name_of(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Pack:
     @cached_property
     def name(self) -> str:
         """Name of the pack: the hash of all that it says, which is every commit in it."""
-        return hashlib.sha256(self._text().encode()).hexdigest()[:32]
+        return _name_of(self._text().encode())
 
     def _text(self) -> str:
         return json.dumps({"version": FORMAT_VERSION, **without_later_members(asdict(self))}, sort_keys=True)
@@ -72,7 +76,8 @@ class Pack:
             If it is not a pack of a version this release reads.
         """
         try:
-            document = json.loads(gzip.decompress(content))
+            text = gzip.decompress(content)
+            document = json.loads(text)
             version = document.pop("version")
             if version != FORMAT_VERSION:
                 raise ValueError(f"pack version {version!r}; this release reads version {FORMAT_VERSION}")
@@ -80,7 +85,7 @@ class Pack:
                 SharedFile(DataFile(**item["file"]), tuple(Part(**part) for part in item["parts"]))
                 for item in document["shared"]
             )
-            return cls(
+            pack = cls(
                 tuple(map(Commit.from_dict, document["commits"])),
                 shared,
                 tuple(document["replaces"]),
@@ -88,6 +93,11 @@ class Pack:
             )
         except (KeyError, TypeError, AttributeError, EOFError, OSError, RecursionError, zlib.error) as error:
             raise ValueError(f"not a pack: {error}") from error
+        if not all(map(is_text, pack.replaces)) or not (pack.covers is None or type(pack.covers) is int):
+            raise ValueError("not a pack: a member has another type")
+        # The text is there: it need not be told again, and is named as the version named it that wrote it.
+        pack.__dict__["name"] = _name_of(text)
+        return pack
 
 
 def outcome_pack(commits: Sequence[Commit], outcomes: DataFile) -> Pack:

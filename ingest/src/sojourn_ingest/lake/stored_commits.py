@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.operator_error import OperatorError
 
 PACK_SUFFIX = ".json.gz"
+_OBJECT_NAME = re.compile(r"(commits/[0-9a-f]{32}\.json|packs/[0-9a-f]{32}\.json\.gz)")
 #: Commits read at a time: an object store answers many requests at once.
 READERS = 16
 #: How often commits are listed again if one was removed before it was read.
@@ -42,6 +44,25 @@ def commit_object(name: str) -> str:
 def pack_object(name: str) -> str:
     """Return the object in which a pack is kept."""
     return f"packs/{name}{PACK_SUFFIX}"
+
+
+def is_object_name(name: str) -> bool:
+    """Return whether a commit or pack can be kept in an object of this name."""
+    return _OBJECT_NAME.fullmatch(name) is not None
+
+
+def _read_commit(storage: Storage, name: str) -> Commit:
+    commit = Commit.from_json(storage.read(name).decode("utf-8"))
+    if commit_object(commit.name) != name:
+        raise ValueError(f"it holds commit {commit.name}")
+    return commit
+
+
+def _read_pack(storage: Storage, name: str) -> Pack:
+    pack = Pack.from_bytes(storage.read(name))
+    if pack_object(pack.name) != name:
+        raise ValueError(f"it holds pack {pack.name}")
+    return pack
 
 
 class StoredCommits:
@@ -90,7 +111,7 @@ class StoredCommits:
 
     def _read_commit(self, name: str) -> Commit:
         try:
-            return Commit.from_json(self._storage.read(name).decode("utf-8"))
+            return _read_commit(self._storage, name)
         except ValueError as error:
             where = f"{self._storage.uri}/{name}"
             raise LakeDamagedError(f"{where} is damaged ({error}); run {repair_command(self._storage.uri)}") from error
@@ -101,9 +122,7 @@ class StoredCommits:
             if name.endswith(PACK_SUFFIX) and name not in self._skip:
                 try:
                     packs[name] = (
-                        self.packs.get(name)
-                        or self.replaced_packs.get(name)
-                        or Pack.from_bytes(self._storage.read(name))
+                        self.packs.get(name) or self.replaced_packs.get(name) or _read_pack(self._storage, name)
                     )
                 except ValueError as error:
                     where = f"{self._storage.uri}/{name}"
@@ -163,15 +182,11 @@ class StoredCommits:
 def unreadable_objects(storage: Storage) -> dict[str, str]:
     """Return the commits and packs that cannot be read, with the reason of each; normally there is none."""
     reasons = {}
-    for folder, suffix in (("commits", ".json"), ("packs", PACK_SUFFIX)):
+    for folder, suffix, read in (("commits", ".json", _read_commit), ("packs", PACK_SUFFIX, _read_pack)):
         for name in storage.names(folder):
             if name.endswith(suffix):
                 try:
-                    content = storage.read(name)
-                    if folder == "commits":
-                        Commit.from_json(content.decode("utf-8"))
-                    else:
-                        Pack.from_bytes(content)
+                    read(storage, name)
                 except ValueError as error:
                     reasons[name] = str(error)
     return reasons

@@ -15,7 +15,7 @@ from typing import Literal
 from sojourn_ingest.formats.interface import InputError, recording_hash
 from sojourn_ingest.lake import Commit, Lake, Outcome
 from sojourn_ingest.lake.storage import Storage
-from sojourn_ingest.lake.stored_commits import pack_object, unreadable_objects
+from sojourn_ingest.lake.stored_commits import is_object_name, pack_object, unreadable_objects
 from sojourn_ingest.lake.verification import (
     Verification,
     give_up_missing_commits,
@@ -143,7 +143,9 @@ def _all_can_be_ingested_again(lake: Lake, plan: RepairPlan) -> bool:
         return False
     if lake.ends_unknown and has_facts_of_unknown_sources(lake):
         return False
-    lost = max(sum(gap.count for gap in gaps if gap.kind == "commit"), len(plan.unreadable))
+    # A file of another name, such as a copy, is no commit's.
+    unreadable = sum(is_object_name(name) for name in plan.unreadable)
+    lost = max(sum(gap.count for gap in gaps if gap.kind == "commit"), unreadable)
     orphaned = [source for source in plan.sources if source.commit is None]
     return len(orphaned) >= lost and all(source.state == "same" for source in orphaned)
 
