@@ -14,6 +14,8 @@ from typing import Any
 from superset.app import create_app
 from superset_requests import chart_question, logged_in, token_of
 
+from sojourn_superset import kept_state
+
 PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
 #: An expression, and a condition in SQL, that a chart has.
 METRIC = {"expressionType": "SQL", "sqlExpression": "MAX(packets) * 2", "label": "twice"}
@@ -21,6 +23,14 @@ CONDITION = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "packe
 #: An operation on the rows that a chart was saved with.
 OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 3}}
 OWN_OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 4}}
+#: Where Superset keeps what is sent.
+KEEPING = (
+    "/api/v1/dashboard/1/filter_state?tab_id=1",
+    "/api/v1/dashboard/1/permalink",
+    "/api/v1/explore/form_data",
+    "/api/v1/explore/permalink",
+    "/api/v1/sqllab/permalink",
+)
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -35,8 +45,10 @@ ROLES = {
 class Asking:
     """Requests of one session, by what they are for. Each makes what it changes, so that roles do not meet."""
 
-    def __init__(self, client: Any, headers: dict[str, str], question: dict[str, Any], user: str) -> None:
-        self.client, self.headers, self.question, self.user = client, headers, question, user
+    def __init__(
+        self, client: Any, headers: dict[str, str], question: dict[str, Any], user: str, name: str = ""
+    ) -> None:
+        self.client, self.headers, self.question, self.user, self.user_name = client, headers, question, user, name
 
     def status(self, method: str, path: str, json: Any = None) -> int:
         """Return the status of a request."""
@@ -56,11 +68,31 @@ class Asking:
         answer = self.client.post("/api/v1/sqllab/execute/", json=body, headers=self.headers)
         return f"{answer.status_code} {answer.get_data(as_text=True)[:1500]}"
 
+    def lists(self, path: str, lists: dict[str, set[int]]) -> str:
+        """Return the status of a list; or, if it is refused, one of 200 where others than the own ones are seen.
+
+        Parameters
+        ----------
+        path
+            Of the list itself.
+        lists
+            Path of each other list to the own numbers.
+        """
+        status = self.status("GET", path)
+        for other, own in lists.items():
+            for question in ("", "?q=(filter:e)", f"?q=(include_ids:!({','.join(map(str, range(1, 30)))}))"):
+                answer = self.client.get(other + question, headers=self.headers)
+                seen = {each["value"] for each in (answer.get_json(silent=True) or {}).get("result", ())}
+                if status != 200 and seen - own:
+                    return f"200 {other}{question} lists {sorted(seen - own)}"
+        return str(status)
+
     def everything(self, app: Any) -> dict[str, Any]:
         """Ask for everything that SECURITY.md has a row of."""
         dataset = self.question["datasource"]["id"]
         chart = {"slice_name": self.user, "viz_type": "table", "datasource_id": dataset, "datasource_type": "table"}
         dashboard = {"dashboard_title": self.user}
+        users, roles = related_lists(app, self.user_name)
         another = {"database_name": self.user, "sqlalchemy_uri": "postgresql://192.0.2.1/x"}
         return {
             "open a dashboard": self.status("GET", "/superset/dashboard/one/"),
@@ -85,9 +117,9 @@ class Asking:
             "add a database connection": self.status("POST", "/api/v1/database/", another),
             "change the database connection": self.status("PUT", "/api/v1/database/1", {"expose_in_sqllab": True}),
             "test a database connection": self.status("POST", "/api/v1/database/test_connection/", another),
-            "list users": self.status("GET", "/api/v1/security/users/"),
+            "list users": self.lists("/api/v1/security/users/", users),
             "create users": self.status("POST", "/api/v1/security/users/", {"username": self.user}),
-            "list roles": self.status("GET", "/api/v1/security/roles/"),
+            "list roles": self.lists("/api/v1/security/roles/", roles),
             "import assets": self.status("POST", "/api/v1/assets/import/"),
             "export assets": self.status("GET", "/api/v1/assets/export/"),
         }
@@ -118,9 +150,68 @@ def main() -> None:
         name = {"Admin": os.environ["SUPERSET_ADMIN_USER"], "viewer": os.environ["VIEWER"]}.get(user, user)
         password = os.environ["SUPERSET_ADMIN_PASSWORD"] if user == "Admin" else PASSWORD
         client, headers, _ = logged_in(app, name, password, f"192.0.2.{place + 1}")
-        answers[user] = Asking(client, headers, question, user).everything(app)
+        answers[user] = Asking(client, headers, question, user, name).everything(app)
+        if user == "viewer":
+            answers["kept"] = kept(app, client, headers)
+    answers["too large"] = {
+        path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
+    }
     answers["logins"] = logins(app)
+    answers["malformed logins"] = [
+        app.test_client().post("/api/v1/security/login", data=body, content_type="application/json").status_code
+        for body in ("[" * 50_000, '{"username": "\\ud800", "password": "x", "provider": "db"}', "x" * 2**17)
+    ]
     print(json.dumps(answers), file=sys.stderr)
+
+
+def related_lists(app: Any, name: str) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
+    """Return the path of each list of users, and of roles, that Superset has for its other things; to the own ones."""
+    with app.app_context():
+        from superset import security_manager as manager
+
+        user = manager.find_user(name)
+        own = {
+            manager.user_model: {user.id} if user else set(),
+            manager.role_model: {role.id for role in user.roles} if user else set(),
+        }
+        lists: dict[Any, dict[str, set[int]]] = {model: {} for model in own}
+        for view in app.appbuilder.baseviews:
+            for column in getattr(view, "allowed_rel_fields", ()):
+                model = view.datamodel.get_related_interface(column).obj
+                if model in own:
+                    lists[model][f"/api/v1/{view.resource_name}/related/{column}"] = own[model]
+        assert {"/api/v1/dashboard/related/owners", "/api/v1/css_template/related/created_by"} <= set(
+            lists[manager.user_model]
+        )
+        assert "/api/v1/dashboard/related/roles" in lists[manager.role_model]
+    return lists[manager.user_model], lists[manager.role_model]
+
+
+def kept(app: Any, client: Any, headers: dict[str, str]) -> dict[str, Any]:
+    """Send states of filters and links, more than are kept, and return what is kept of them."""
+    state, link = "/api/v1/dashboard/1/filter_state", "/api/v1/dashboard/1/permalink"
+    accepted = [
+        client.post(f"{state}?tab_id=1", json={"value": json.dumps({"a": "x" * 60_000})}, headers=headers),
+        client.post(link, json={"urlParams": [["a", "x" * 60_000]]}, headers=headers),
+    ]
+    most, kept_state.MOST_ENTRIES = kept_state.MOST_ENTRIES, 4
+    keys: list[str] = []
+    for number in range(10):
+        accepted.append(client.post(f"{state}?tab_id={number}", json={"value": "{}"}, headers=headers))
+        accepted.append(client.post(link, json={"urlParams": [["a", str(number)]]}, headers=headers))
+        keys.append(accepted[-1].get_json()["key"])
+    kept_state.MOST_ENTRIES = most
+    with app.app_context():
+        from superset import db
+        from superset.key_value.models import KeyValueEntry
+
+        of_users = db.session.query(KeyValueEntry.resource).filter(KeyValueEntry.created_by_fk.isnot(None))
+        resources = [resource for (resource,) in of_users]
+    return {
+        "statuses": sorted({answer.status_code for answer in accepted}),
+        "entries": {resource: resources.count(resource) for resource in set(resources) if resource != "app"},
+        "links": [client.get(f"/api/v1/dashboard/permalink/{key}").status_code for key in (keys[0], *keys[-4:])],
+    }
 
 
 def logins(app: Any) -> dict[str, Any]:

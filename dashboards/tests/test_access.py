@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from contract_server import Contract, serving
 from prepared_database import put_prepared_database
-from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH
+from superset_questions import ARRANGED, LAYERS, MALFORMED, OWN_OPERATIONS, TOO_MUCH
 from test_import import write_assets
 
 pytestmark = pytest.mark.integration
@@ -104,7 +104,7 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
     stated = {(user, what): cell for what, *cells in rows for user, cell in zip(users, cells, strict=True)}
     permissions = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
     assert permissions == stated
-    assert set(users) == set(roles) - {"logins"}
+    assert set(users) == set(roles) - {"logins", "malformed logins", "kept", "too large"}
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
 
@@ -117,6 +117,19 @@ def test_ten_logins_a_minute_are_taken_from_one_address_by_each_way(roles: dict[
     assert logins["API"][:10] == [401] * 10
     assert logins["page, then"] == logins["API, then"] == 401
     assert logins["API, another address"] == 200
+
+
+def test_a_login_that_is_malformed_is_refused_in_words(roles: dict[str, Any]) -> None:
+    assert roles["malformed logins"] == [400, 400, 413]
+
+
+def test_little_of_what_a_user_sends_is_kept(roles: dict[str, Any]) -> None:
+    assert roles["too large"] == dict.fromkeys(roles["too large"], 413)
+    entries = roles["kept"]["entries"]
+    assert entries == {"superset_metastore_cache": 4, "dashboard_permalink": 4}
+    assert roles["kept"]["statuses"] == [201]
+    # The oldest is gone, the newest are there.
+    assert roles["kept"]["links"] == [404, 200, 200, 200, 200]
 
 
 def test_no_secret_is_a_default_and_none_is_used_twice(answers: dict[str, Any]) -> None:
@@ -144,7 +157,7 @@ def test_a_change_needs_the_token_of_the_session(answers: dict[str, Any]) -> Non
 
 
 def test_a_viewer_reads_dashboards(answers: dict[str, Any]) -> None:
-    assert answers["viewer reads"] == {"dashboard": 200, "list": 200, "chart": 200, "rows": 2}
+    assert answers["viewer reads"] == {"dashboard": 200, "list": 200, "chart": 200, "rows of a chart": 200, "rows": 2}
 
 
 def test_a_viewer_has_no_sql_lab_and_changes_nothing(answers: dict[str, Any]) -> None:
@@ -154,17 +167,20 @@ def test_a_viewer_has_no_sql_lab_and_changes_nothing(answers: dict[str, Any]) ->
     assert wrong == {}
 
 
-def test_a_viewer_gets_the_operations_of_charts_and_no_other(answers: dict[str, Any]) -> None:
+def test_a_viewer_gets_the_operations_and_layers_of_charts_and_no_other(answers: dict[str, Any]) -> None:
     asked = answers["viewer asks for"]
     assert {name: asked[name][:4] for name in ARRANGED} == dict.fromkeys(ARRANGED, "200 ")
     assert {name: asked[name][:4] for name in OWN_OPERATIONS} == dict.fromkeys(OWN_OPERATIONS, "403 ")
-    assert "no chart has such an expression or operation" in asked["histogram"]
+    assert {name: asked[name][:4] for name in LAYERS} == dict.fromkeys(LAYERS, "403 ")
+    assert "no chart has this expression, operation or layer" in asked["histogram"]
 
 
 def test_whoever_makes_charts_gets_operations_within_bounds(answers: dict[str, Any]) -> None:
     asked = answers["admin asks for"]
     assert {name: asked[name][:4] for name in OWN_OPERATIONS} == dict.fromkeys(OWN_OPERATIONS, "200 ")
     assert {name: asked[name][:4] for name in TOO_MUCH} == dict.fromkeys(TOO_MUCH, "400 ")
+    assert asked["a large answer"].startswith("400 ")
+    assert "the answer may have 263 MiB, more than 128; lower the row limit" in asked["a large answer"]
 
 
 def test_a_viewer_gets_nothing_of_sql_lab(answers: dict[str, Any]) -> None:

@@ -80,14 +80,19 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
-    And have the LIMIT of a statement hold, and bound what a chart may ask for.
+    And have the LIMIT of a statement hold, bound what a chart may ask for and what is kept of requests, and list users
+    to administrators only.
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.chart_bounds import bound_charts
+    from sojourn_superset.kept_state import bound_kept_state
+    from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.sql_lab import keep_limits
 
     keep_limits()
     bound_charts()
+    bound_kept_state(app)
+    hide_other_users()
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:
         blueprint, _, name = view.partition(".")
