@@ -1,6 +1,8 @@
 """Every lake table is readable in the warehouse, also where the lake holds nothing of it: a view, or a copy."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -29,6 +31,29 @@ def put_score(lake: Lake, path: str, content: str, modified_ns: int = 1) -> None
 def register(warehouse: Path, lake: Lake) -> None:
     with open_warehouse(warehouse, None) as connection:
         register_lake(connection, lake, lake_contents_of(lake, TABLES))
+
+
+UNFINISHED = """
+import resource, signal, sys
+from pathlib import Path
+from sojourn_transforms.warehouse import open_warehouse
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+with open_warehouse(Path(sys.argv[1]), None):
+    pass
+"""
+
+
+def test_a_warehouse_that_could_not_be_made_is_in_nobody_s_way(tmp_path: Path) -> None:
+    warehouse = tmp_path / "w.duckdb"
+    failed = subprocess.run([sys.executable, "-c", UNFINISHED, warehouse], check=False, capture_output=True)
+    assert failed.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+    # As where the process was killed.
+    (tmp_path / "w.duckdb.new").write_bytes(b"DUCK")
+    with open_warehouse(warehouse, None) as connection:
+        connection.execute("create table made as select 1")
+    assert list(tmp_path.iterdir()) == [warehouse]
 
 
 def test_empty_lake_gives_empty_views_of_the_declared_types(tmp_path: Path) -> None:

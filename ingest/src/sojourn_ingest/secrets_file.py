@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,20 +71,21 @@ def ensure_secrets(path: Path) -> dict[str, str]:
         return settings
     settings |= {name: GENERATORS[name]() for name in missing}
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     body = "# Generated at first start. Keep it: the address key makes pseudonyms comparable between ingests.\n"
     body += "".join(_line(name, value) for name, value in settings.items())
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        handle.write(body)
-        handle.flush()
-        # A lost key would make every pseudonym of the lake another.
-        os.fsync(handle.fileno())
-    _keep_out_of_git(path.parent)
-    if path.exists():
-        temporary.replace(path)
-        return settings
+    # Readable by its owner only.
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
     try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+            handle.write(body)
+            handle.flush()
+            # A lost key would make every pseudonym of the lake another.
+            os.fsync(handle.fileno())
+        _keep_out_of_git(path.parent)
+        if path.exists():
+            temporary.replace(path)
+            return settings
         # Of two first starts at the same time, one makes the file, and the other takes what it holds.
         os.link(temporary, path)
     except FileExistsError:

@@ -10,7 +10,7 @@ import pytest
 from captures import udp_frame, write_pcap
 from typer.testing import CliRunner, Result
 
-from sojourn_ingest.cli import application, text_of
+from sojourn_ingest.cli import FULL_DISK, application, text_of, text_of_full_disk
 from sojourn_ingest.lake import Lake
 
 
@@ -154,3 +154,17 @@ def test_a_copy_for_which_the_disk_is_full_names_what_was_written() -> None:
     error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/from/a.parquet", None, "/to/a.parquet")
     assert text_of(error).startswith("/to/a.parquet: No space left on device; ")
     assert text_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))).startswith("No space left on device; ")
+
+
+def test_a_full_disk_is_found_in_what_a_library_says_of_it() -> None:
+    closing = RuntimeError("the database has been invalidated")
+    closing.__context__ = RuntimeError(
+        'TransactionContext Error: Failed to commit: Could not write file "/a b/w.wal": No space left on device'
+    )
+    assert text_of_full_disk(closing) == f"/a b/w.wal: {FULL_DISK}"
+    # DuckDB writes Parquet in the background, and then has the error as JSON.
+    text = (
+        'Async write failed: {"exception_message":"Could not write file \\"/a/x.parquet\\": No space left on device"}'
+    )
+    assert text_of_full_disk(RuntimeError(text)) == f"/a/x.parquet: {FULL_DISK}"
+    assert text_of_full_disk(RuntimeError("another")) is None

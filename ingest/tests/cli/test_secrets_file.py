@@ -1,5 +1,7 @@
 """Secrets are generated once, kept, and readable by their owner only."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,20 @@ def test_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("SOJOURN_ADDRESS_KEY", "from the environment")
     assert address_key(tmp_path / "secrets.env") == b"from the environment"
     assert not (tmp_path / "secrets.env").exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_disk_that_is_full_leaves_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    path = tmp_path / "secrets.env"
+    if is_there:
+        path.write_text("OWN=1\n")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        ensure_secrets(path)
+    assert list(tmp_path.iterdir()) == ([path] if is_there else [])

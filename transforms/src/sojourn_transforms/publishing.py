@@ -153,9 +153,10 @@ def _builds(snapshots: Path) -> list[Path]:
 def _is_build(folder: Path) -> bool:
     # A folder of somebody else is nobody's to remove, and neither is a copy under another name.
     try:
-        return read_build(folder)["build_id"] == folder.name
+        read_build(folder)
     except DamagedSnapshotError:
         return False
+    return True
 
 
 def _remove_old(snapshots: Path, build_id: str, forgotten_ns: int) -> None:

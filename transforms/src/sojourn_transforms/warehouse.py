@@ -90,6 +90,17 @@ def _stored_files(lake: Lake) -> defaultdict[str, dict[str, DataFile]]:
     return stored
 
 
+def _create(warehouse: Path) -> None:
+    # DuckDB cannot open a file that it was not able to finish, on a full disk or when it was killed.
+    draft = warehouse.with_name(f"{warehouse.name}.new")
+    draft.unlink(missing_ok=True)
+    try:
+        duckdb.connect(str(draft)).close()
+        draft.replace(warehouse)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 @contextmanager
 def open_warehouse(warehouse: Path, memory: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to the warehouse that takes at most ``memory``, such as 8GB; without it DuckDB's own bound.
@@ -100,6 +111,8 @@ def open_warehouse(warehouse: Path, memory: str | None) -> Iterator[duckdb.DuckD
         If another process has the warehouse open.
     """
     warehouse.parent.mkdir(parents=True, exist_ok=True)
+    if not warehouse.exists():
+        _create(warehouse)
     with duckdb.connect(str(warehouse), config={} if memory is None else {"memory_limit": memory}) as connection:
         yield connection
 

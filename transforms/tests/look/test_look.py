@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import re
 import shutil
 import struct
@@ -22,8 +24,9 @@ from sojourn_transforms.look.content import LOOK, Figure, Page, Table
 from sojourn_transforms.look.html import html_of, is_ours
 from sojourn_transforms.look.looking import LookError, look
 from sojourn_transforms.look.numbers import json_of
-from sojourn_transforms.look.page_file import PageInTheWayError
+from sojourn_transforms.look.page_file import PageInTheWayError, write_page
 from sojourn_transforms.look.texts import in_words, plain
+from sojourn_transforms.look.view import View
 
 SOJOURN = Path(sys.executable).parent / "sojourn"
 #: A page that is sent by mail or opened on a phone.
@@ -371,6 +374,25 @@ def test_numbers_and_tables_are_those_of_the_page(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.integration
+def test_a_look_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: View, folder: Path) -> list[str]:
+        (folder / "flow.parquet").write_bytes(b"PAR1")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(View, "write_parquet", full)
+    path, there = capture(tmp_path / "a.pcap", 2), tmp_path / "there"
+    there.mkdir()
+    (there / "flow.parquet").write_bytes(b"an earlier one")
+    for folder in (there, tmp_path / "new"):
+        with pytest.raises(OSError, match="No space left on device"):
+            run_look(LookOptions([path], False, None, False, folder, False, 2))
+    assert sorted(tmp_path.rglob("*")) == [path, there, there / "flow.parquet"]
+    assert (there / "flow.parquet").read_bytes() == b"an earlier one"
+    with pytest.raises(UnicodeEncodeError):
+        write_page(tmp_path / "page.html", "\udc80")
+    assert sorted(tmp_path.iterdir()) == [path, there]
+
+
 def test_standard_input_is_read_and_the_command_says_where_the_page_is(tmp_path: Path) -> None:
     path = capture(tmp_path / "a.pcap", 3, 10)
     done = subprocess.run(

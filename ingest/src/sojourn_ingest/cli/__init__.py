@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -136,21 +137,35 @@ def _use_command_class(app: typer.Typer) -> None:
             _use_command_class(group.typer_instance)
 
 
+FULL_DISK = "No space left on device; free some space and run the same command again (committed files are kept)"
+
+
 def text_of(error: Exception) -> str:
     """Return what went wrong, and where; of a full disk and of a file in the way of a folder, what to do."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         # Of a copy, the second name is what was written.
         where = error.filename2 or error.filename
         where = f"{where}: " if where else ""
-        return (
-            f"{where}No space left on device; free some space and run the same command again (committed files are kept)"
-        )
+        return f"{where}{FULL_DISK}"
     if isinstance(error, OSError) and error.filename and error.strerror:
         what = (
             "a file with this name exists; give another name" if isinstance(error, FileExistsError) else error.strerror
         )
         return f"{error.filename}: {what}"
     return str(error)
+
+
+def text_of_full_disk(error: BaseException | None) -> str | None:
+    """Return what to do if a library met a full disk; None if the error is of another kind.
+
+    DuckDB says so in the text of one of many exceptions, and when it closes its file it raises others.
+    """
+    while error is not None:
+        found = re.search(r'(?:file \\?"([^"\\]+)\\?": )?No space left on device', str(error))
+        if found:
+            return (f"{found[1]}: " if found[1] else "") + FULL_DISK
+        error = error.__cause__ or error.__context__
+    return None
 
 
 #: Extra of the distribution by the module that the rest of it needs; whoever only ingests and looks installs none.
@@ -191,4 +206,10 @@ def main() -> None:
             "files are kept)"
         )
         print(f"error: {text}", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        of_full_disk = text_of_full_disk(error)
+        if of_full_disk is None:
+            raise
+        print(f"error: {printable(of_full_disk)}", file=sys.stderr)
         sys.exit(1)

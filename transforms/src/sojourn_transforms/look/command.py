@@ -17,7 +17,7 @@ from sojourn_transforms.look.content import LOOK
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.looking import look
 from sojourn_transforms.look.numbers import json_of
-from sojourn_transforms.look.page_file import check_place, has_display, write_page
+from sojourn_transforms.look.page_file import check_place, has_display, tables_folder, write_page
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,13 @@ def run_look(options: LookOptions) -> None:
     """
     if options.out is not None:
         check_place(options.out, LOOK.generator)
-    if options.parquet is not None:
-        options.parquet.mkdir(parents=True, exist_ok=True)
-    with _progress() as note:
+    with tables_folder(options.parquet) as tables, _progress() as note:
         if options.compares:
             from sojourn_transforms.look.comparing import compare
 
-            looked = compare(options.sources[0], options.sources[1], note, options.workers, options.parquet)
+            looked = compare(options.sources[0], options.sources[1], note, options.workers, tables)
         else:
-            looked = look(options.sources, note, options.workers, options.parquet)
+            looked = look(options.sources, note, options.workers, tables)
     if options.json_numbers:
         typer.echo(json_of(looked.page))
     if options.parquet is not None:

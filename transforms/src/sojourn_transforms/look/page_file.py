@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_ingest.own_folder import own_folder
 from sojourn_transforms.look.html import is_ours
 
 
@@ -34,16 +37,44 @@ def check_place(out: Path, generator: str) -> None:
 def write_page(out: Path, text: str) -> None:
     """Write a page, or replace it, all at once."""
     # Whoever reloads the page while it is written sees the old one.
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=out.parent, prefix=f".{out.name}.", delete=False
-    ) as handle:
-        handle.write(text)
-    written = Path(handle.name)
-    # A temporary file is its owner's alone; a page is to be passed on.
-    mask = os.umask(0)
-    os.umask(mask)
-    written.chmod(0o666 & ~mask)
-    written.replace(out)
+    descriptor, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
+    written = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+            handle.write(text)
+        # A temporary file is its owner's alone; a page is to be passed on.
+        mask = os.umask(0)
+        os.umask(mask)
+        written.chmod(0o666 & ~mask)
+        written.replace(out)
+    finally:
+        written.unlink(missing_ok=True)
+
+
+@contextmanager
+def tables_folder(out: Path | None) -> Iterator[Path | None]:
+    """Hold a folder for tables, all of which are moved to ``out`` in the end, or none if anything fails.
+
+    Without ``out`` there are no tables, and it is None.
+    """
+    if out is None:
+        yield None
+        return
+    is_new = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with own_folder(".sojourn-look-", out) as held:
+            tables = held / "tables"
+            tables.mkdir()
+            yield tables
+            for path in sorted(tables.rglob("*.parquet")):
+                target = out / path.relative_to(tables)
+                target.parent.mkdir(exist_ok=True)
+                path.replace(target)
+    except BaseException:
+        if is_new and not any(out.iterdir()):
+            out.rmdir()
+        raise
 
 
 def has_display() -> bool:
