@@ -78,7 +78,8 @@ def add_to_list(
     if before and not before.endswith("\n"):
         before += "\n"
     # The whole list under another name, and then a rename: a host that was on the list never falls off it.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # The lake is held, so nobody else is writing one; what a killed process left is written over.
+    temporary = path.with_name(f".{path.name}.new")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
@@ -95,7 +96,4 @@ def add_to_list(
         os.fsync(folder)
     finally:
         os.close(folder)
-    for other in path.parent.glob(f".{path.name}.*"):
-        # One that was killed before the rename; the lake is held, so nobody else is writing one.
-        other.unlink()
     named_points.reach("host.listed")

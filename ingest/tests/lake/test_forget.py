@@ -293,6 +293,16 @@ def test_what_names_a_host() -> None:
     assert host_keys_of("customer 7", pseudonymiser) == ("name", named, "customer 7")
 
 
+def test_a_file_of_the_user_beside_the_list_stays(tmp_path: Path) -> None:
+    path, other = tmp_path / "forgotten.jsonl", tmp_path / ".forgotten.jsonl.swp"
+    other.write_text("an editor's")
+    # What was killed before the rename is written over.
+    (tmp_path / ".forgotten.jsonl.new").write_text("half")
+    add_to_list(path, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={})
+    assert ForgottenHosts.load(path, b"key").fingerprints == {"fm-1"}
+    assert sorted(tmp_path.iterdir()) == [other, path]
+
+
 def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
     path = tmp_path / "forgotten.jsonl"
     add_to_list(path, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={})
