@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tracemalloc
 from collections.abc import Callable
 from functools import partialmethod
@@ -26,6 +27,20 @@ DOCUMENTS: dict[str, Callable[[], str | bytes]] = {
     "irtt": FORMS["irtt"][1],
     **{tool: (lambda document=document: json.dumps(document)) for tool, document in SPEED_TESTS.items()},
 }
+
+
+@pytest.mark.parametrize("series", [4_000])
+def test_a_flent_file_takes_time_in_proportion_to_its_series(tmp_path: Path, series: int) -> None:
+    def seconds(number: int) -> float:
+        document = flent_document(results={f"TCP upload::{n}": [1, 2, 3] for n in range(number)}, raw_values={})
+        path = tmp_path / f"{number}.flent"
+        path.write_text(json.dumps(document))
+        started = time.thread_time()
+        read(path)
+        return time.thread_time() - started
+
+    # Eight times the series take 8 times as long, and 64 times if each is compared with all others.
+    assert seconds(8 * series) < 24 * min(seconds(series) for _ in range(2))
 
 
 def pping_array(samples: int) -> str:

@@ -65,11 +65,8 @@ class SeriesRows:
         self._series: list[int] = []
         self._numbers: list[int] = []
         self._samples: list[Sample] = []
-
-    @property
-    def samples(self) -> int:
-        """How many values were added so far, without those that were refused."""
-        return sum(self._counts)
+        #: How many values were added so far, without those that were refused.
+        self.samples = 0
 
     def begin(self, kind: SeriesKind) -> int:
         """Return the number of a new series."""
@@ -91,6 +88,7 @@ class SeriesRows:
             self._series.append(series_number)
             self._numbers.append(self._counts[series_number])
             self._counts[series_number] += 1
+            self.samples += 1
             self._samples.append(sample)
             if len(self._samples) >= self._batch_rows:
                 yield from self.finish()
