@@ -255,7 +255,7 @@ def test_a_counter_that_falls_starts_a_new_stream(tmp_path: Path) -> None:
 def test_mixed_ssrcs_and_impossible_values_are_refused_and_counted(tmp_path: Path) -> None:
     content = dump(
         (0, {"a": inbound(7, packetsReceived=1), "b": inbound(7, packetsReceived=9), "c": inbound(2**40)}),
-        (1000, {"a": {"packetsReceived": -5, "jitter": "x", "qpSum": 1e300, "framesDecoded": True}}),
+        (1000, {"a": {"packetsReceived": -5, "jitter": "x", "qpSum": 10**400, "framesDecoded": True}}),
     )
     rows, outcome = ingested(tmp_path, content)
     assert [(row["ssrc"], row["packets"]) for row in rows] == [(7, 1), (7, None)]

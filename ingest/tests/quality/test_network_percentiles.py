@@ -35,14 +35,14 @@ def test_each_quantity_has_its_percentiles_and_tests(tmp_path: Path) -> None:
 
 def test_values_off_their_scale_are_refused_and_counted(tmp_path: Path) -> None:
     metrics = {
-        "latency_ms": {"p50": -1, "p95": 20.0, "mean": 3, "p99": True},
+        "latency_ms": {"p50": -1, "p95": 20.0, "mean": 3, "p99": True, "p5": 10**400},
         "packet_loss": {"p50": 1.5, "p95": None},
         "jitter_ms": {"p50": 1},
     }
     rows, reading = read(tmp_path, json.dumps({"sample_counts": {}, "metrics": metrics}).encode())
     assert [(row["network_metric"], row["percentile"], row["tests"]) for row in rows] == [("latency_ms", 95.0, None)]
     assert reading.refused == {
-        "percentile: not a number on the quantity's scale": 5,
+        "percentile: not a number on the quantity's scale": 6,
         "metric: not one that is known": 1,
     }
 

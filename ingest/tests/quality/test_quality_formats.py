@@ -216,6 +216,24 @@ def test_times_as_wget_writes_them(written: bytes, time_ms: float) -> None:
     assert wall_clock_ms(written) == pytest.approx(time_ms)
 
 
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("loads.jsonl", '{{"time_total": 1.5}}\n{{"time_total": {}}}\n'),
+        ("loads.jsonl", '{{"time_total": 1.5, "loadEventEnd": 1}}\n{{"loadEventEnd": {}, "startTime": 0}}\n'),
+        ("frames.csv", "Frame,vmaf,\n{},95.1,\n"),
+    ],
+    ids=["curl", "browser", "frame"],
+)
+def test_a_number_that_no_type_holds_is_refused_and_counted(tmp_path: Path, name: str, line: str, digits: int) -> None:
+    _, outcome = ingested(tmp_path, line.format("9" * digits).encode(), name)
+    assert outcome["reason"] in (None, "no_measurement")
+    (reason,) = json.loads(outcome["refused_by_reason"])
+    words = ("load: no load time", "load: the line is not JSON", "frame: the line has another form than the header")
+    assert reason in words
+
+
 @pytest.mark.parametrize("written", [b"0s", b"", b"-1s", b"soon"])
 def test_a_time_of_wget_that_is_none_is_refused(written: bytes) -> None:
     with pytest.raises(ValueError, match="wall clock"):
@@ -250,6 +268,10 @@ LOADED = (
             0,
         ),
         (REQUEST + LOADED.replace("1 files", "0 files") + REQUEST + LOADED, [("load/1", 1500.0)], 1),
+        # More digits than Python converts, and than a double has.
+        (REQUEST + LOADED.replace("1 files", f"{'9' * 5000} files"), [("load/0", 1500.0)], 0),
+        (REQUEST + LOADED.replace("1.5s", f"{'9' * 5000}s") + REQUEST + LOADED, [("load/1", 1500.0)], 1),
+        (REQUEST + LOADED.replace("1.5s", "2d 1h 0m") + REQUEST + LOADED, [("load/1", 1500.0)], 1),
     ],
 )
 def test_loads_of_wget_that_failed_are_told_apart(

@@ -288,7 +288,7 @@ class StreamRows:
             value = float(value)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             self._reading.refuse("value: not a number")
             return None
         if abs(value) > LARGEST_COUNT or (value < 0 and place != LOST):

@@ -22,6 +22,8 @@ FFMPEG_SCORE = {
 }
 #: First line of psnr's stats file with ``stats_version=2``.
 FFMPEG_HEADER = b"psnr_log_version:"
+#: Of more digits, none has 63 bits.
+FRAME_NUMBER = re.compile(r"\d{1,19}")
 #: The root element, behind the declaration and comments.
 XML_ROOT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*+-->\s*)*+<VMAF\s")
 XML_FRAME = re.compile(rb"<frame(\s[^<>]*)>\Z")
@@ -153,7 +155,7 @@ class VmafXml(Format):
             attributes = XML_ATTRIBUTE.findall(frame[1])
             values = {name.decode(): (one or other).decode("ascii", "replace") for name, one, other in attributes}
             number = values.get("frameNum", "")
-            if not number.isdecimal():
+            if FRAME_NUMBER.fullmatch(number) is None:
                 raise ValueError("a frame has no number")
             return scores_of_frame(int(number), values, reading)
 
@@ -191,7 +193,7 @@ class VmafCsv(Format):
                 return None
             if not fields:
                 return None
-            if len(fields) != len(header) or not fields[0].isdecimal() or not line.endswith(b"\n"):
+            if len(fields) != len(header) or FRAME_NUMBER.fullmatch(fields[0]) is None or not line.endswith(b"\n"):
                 raise ValueError("the line has another form than the header")
             return scores_of_frame(int(fields[0]), dict(zip(header, fields, strict=True)), reading)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sojourn_ingest.formats.content import json_document
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.formats.quality.scores import PROVENANCE
+from sojourn_ingest.formats.series.series_rows import number
 from sojourn_ingest.schema import table
 
 PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
@@ -66,5 +67,5 @@ class NetworkPercentiles(Format):
 
 
 def _is_value(metric: str, value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return is_number and 0 <= value <= LARGEST[metric]
+    stated = number(value)
+    return stated is not None and 0 <= stated <= LARGEST[metric]

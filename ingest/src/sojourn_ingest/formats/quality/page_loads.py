@@ -6,7 +6,6 @@ Addresses, names and contents of pages are never kept: a load is known by its nu
 from __future__ import annotations
 
 import json
-import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from sojourn_ingest.formats.content.plain_text import head_lines, lines_of_json
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import Score, facts_of
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
+from sojourn_ingest.formats.series.series_rows import number
 from sojourn_ingest.formats.series.setting import setting_of
 
 METRIC: Final = "page_load_time_ms"
@@ -37,13 +37,14 @@ def load_time_ms(value: Any, factor: float = 1.0) -> float:
     ValueError
         If it is not a positive number; -1 and 0 are what tools write where a page did not load.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    time = number(value)
+    if time is None:
         raise ValueError("no load time")
-    if value <= 0:
+    if time <= 0:
         raise ValueError("the page did not load (its time is not positive)")
-    if value * factor > LONGEST_LOAD_MS:
+    if time * factor > LONGEST_LOAD_MS:
         raise ValueError("longer than a day: not a load time")
-    return float(value) * factor
+    return time * factor
 
 
 def loads_of_run(scores: Iterator[Score], source: Source, context: Context) -> Facts:
@@ -79,14 +80,14 @@ class HttpArchive(Format):
 
         def scores() -> Iterator[Score]:
             earlier: set[tuple[str, str, float]] = set()
-            for number, page in enumerate(pages):
+            for place, page in enumerate(pages):
                 try:
                     time = _time_of_page(page, earlier)
                 except ValueError as error:
                     reading.refuse(f"page: {error}")
                     continue
                 reading.records_read += 1
-                yield Score(METRIC, f"load/{number}", None, time)
+                yield Score(METRIC, f"load/{place}", None, time)
 
         return loads_of_run(scores(), source, context)
 
@@ -124,14 +125,14 @@ class LinesOfLoads(Format):
         """Yield one load time per line."""
 
         def scores() -> Iterator[Score]:
-            for number, line in enumerate(lines_of_json(source, reading, LONGEST_LINE)):
+            for place, line in enumerate(lines_of_json(source, reading, LONGEST_LINE)):
                 try:
                     time = self.time_of_line(line)
                 except ValueError as error:
                     reading.refuse(f"load: {error}")
                 else:
                     reading.records_read += 1
-                    yield Score(METRIC, f"load/{number}", None, time)
+                    yield Score(METRIC, f"load/{place}", None, time)
 
         return loads_of_run(scores(), source, context)
 

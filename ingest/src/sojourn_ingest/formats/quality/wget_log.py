@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.quality.page_loads import LONGEST_LINE, METRIC, loads_of_run
+from sojourn_ingest.formats.quality.page_loads import LONGEST_LINE, METRIC, load_time_ms, loads_of_run
 from sojourn_ingest.formats.quality.scores import Score
 
 REQUEST = re.compile(rb"--\d{4}-\d\d-\d\d \d\d:\d\d:\d\d--  (\(try:)?")
@@ -58,7 +58,7 @@ class WgetLog(Format):
     name = "wget_log"
     without_facts = "wget log: no load has a 'Total wall clock time'; load pages with LC_ALL=C wget -p -a FILE URL"
     holds_addresses = False
-    version = "wget-log-2"
+    version = "wget-log-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the log begins with Wget's first request, or its note of debug output."""
@@ -100,11 +100,12 @@ def _scores(handle: BinaryIO, reading: Reading) -> Iterator[Score]:
         elif line.startswith(TOTAL):
             block.time = line.removeprefix(TOTAL).strip()
         elif block.time is not None and (downloaded := DOWNLOADED.match(line)):
-            if int(downloaded.group(1)) == 0:
+            # Not as a number: it may have more digits than Python converts.
+            if not downloaded.group(1).strip(b"0"):
                 reading.refuse("load: the page did not load (wget downloaded no file)")
             else:
                 try:
-                    time = wall_clock_ms(block.time)
+                    time = load_time_ms(wall_clock_ms(block.time))
                 except ValueError as error:
                     reading.refuse(f"load: {error}")
                 else:

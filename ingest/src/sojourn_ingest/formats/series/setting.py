@@ -71,8 +71,9 @@ def rate_bps(text: str) -> int | None:
     match = RATE.match(text)
     if match is None:
         return None
-    value = round(float(match[1]) * SCALE[match[2].lower()])
-    return value if 0 < value < 2**53 else None
+    value = float(match[1]) * SCALE[match[2].lower()]
+    # Compared first: of more digits than a double has there is no whole number.
+    return round(value) if value < 2**53 and round(value) > 0 else None
 
 
 def time_ms(text: str) -> float | None:
