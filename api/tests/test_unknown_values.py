@@ -10,7 +10,7 @@ import yaml
 from fastapi.testclient import TestClient
 
 from sojourn_api.formats import MEDIA_TYPES
-from sojourn_api.requests.value_words import WORDS, labelled_value
+from sojourn_api.requests.value_words import WORDS, ColumnValues, labelled_value
 from sojourn_api.suggestions import plain
 
 HARM = "/v1/datasets/run_harm/rows"
@@ -54,8 +54,8 @@ def test_a_label_is_read_as_its_value(client: TestClient, address: str, labels: 
      ("1,5", "15")],
 )  # fmt: skip
 def test_a_value_is_not_the_label_of_another(value: str, other: str) -> None:
-    assert labelled_value(value, [other]) is None
-    assert labelled_value(other, [value]) is None
+    assert labelled_value(value, ColumnValues([other])) is None
+    assert labelled_value(other, ColumnValues([value])) is None
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_value_is_not_the_label_of_another(value: str, other: str) -> None:
     [("Tail drop (10 BDP)", "tail-drop 10 BDP"), ("CUBIC 1", "cubic-1"), ("BBR 3", "bbr3"), ("BBRv3", "bbr3")],
 )
 def test_case_and_separators_make_no_other_value(label: str, value: str) -> None:
-    assert labelled_value(label, ["other", value]) == value
+    assert labelled_value(label, ColumnValues(["other", value])) == value
 
 
 @pytest.mark.parametrize(("column", "label"), [("run_id", "CODEL-bbr-0"), ("study_id", "S 1")])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from sojourn_snapshot.verification import REBUILD, damages, refuse_damage
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column
+    from sojourn_api.requests.value_words import ColumnValues
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +149,7 @@ class Snapshot:
             raise
         return cls(folder.name, catalogue, build, connection, cells, settings.api_threads)
 
-    def values_of(self, query: Query, dataset: Dataset, column: Column, studies: Studies) -> Collection[Any] | None:
+    def values_of(self, query: Query, dataset: Dataset, column: Column, studies: Studies) -> ColumnValues | None:
         """Return the distinct values of a column, as `KnownValues.of` does."""
         return self._known_values.of(query, self.cells.get(dataset.name), dataset, column, studies)
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from difflib import get_close_matches
+from heapq import nlargest
 
-_MOST_CLOSE = 5
+MOST_CLOSE = 5
 _MOST_NAMED = 6
+_CUTOFF = 0.6
+#: Texts that are compared letter by letter, which takes a hundred times as long as to count their letters.
+_MOST_COMPARED = 30
+_MOST_LETTERS = 40
+_MOST_CHARACTERS = 200
 _NUMBER = r"[.,]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?"
 #: Numbers with their sign, which a hyphen after a letter or digit is not; words; and symbols that separate nothing.
 _TOKEN = re.compile(rf"(?<![^\W_])[-+−]{_NUMBER}|{_NUMBER}|[^\W\d_]+|[^\w\s\-.,:;/()\[\]'\"]")
@@ -18,10 +25,30 @@ def plain(text: str) -> str:
     return " ".join(_TOKEN.findall(text.casefold()))
 
 
+def closest(text: str, plain_texts: Collection[str]) -> list[str]:
+    """Return the plain texts that a text may have meant, the closest first: at most five.
+
+    Of many, only those that share most letters with it are compared.
+    """
+    wanted = plain(text[:_MOST_CHARACTERS])[:_MOST_CHARACTERS]
+    if not wanted:
+        return []
+    letters = Counter(wanted).most_common(_MOST_LETTERS)
+
+    def shared(one: str) -> float:
+        return sum([min(times, one.count(letter)) for letter, times in letters]) / (len(one) + len(wanted))
+
+    # Twice the shorter length in relation to both is the most that `get_close_matches` can find.
+    similar = [one for one in plain_texts if 2 * min(len(one), len(wanted)) >= _CUTOFF * (len(one) + len(wanted))]
+    if len(similar) > _MOST_COMPARED:
+        similar = nlargest(_MOST_COMPARED, similar, key=shared)
+    return get_close_matches(wanted, similar, MOST_CLOSE, _CUTOFF)
+
+
 def close_to(text: str, candidates: Collection[str]) -> list[str]:
     """Return the texts that one may have meant, the closest first: at most five."""
     by_plain = {plain(one): one for one in candidates}
-    return [by_plain[one] for one in get_close_matches(plain(text[:200]), list(by_plain), _MOST_CLOSE)]
+    return [by_plain[one] for one in closest(text, by_plain)]
 
 
 def did_you_mean(text: str, candidates: Collection[str]) -> str:

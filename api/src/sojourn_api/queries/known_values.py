@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from sojourn_api.distribution_metrics import HISTOGRAM_COLUMNS
 from sojourn_api.requests.filters import IN, Condition, Filters
-from sojourn_api.requests.value_words import MOST_VALUES
+from sojourn_api.requests.value_words import MOST_VALUES, ColumnValues
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
@@ -26,11 +26,11 @@ class KnownValues:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._values: dict[tuple[str, str, Studies], Collection[Any] | None] = {}
+        self._values: dict[tuple[str, str, Studies], ColumnValues | None] = {}
 
     def of(
         self, query: Query, cells: Cells | None, dataset: Dataset, column: Column, studies: Studies
-    ) -> Collection[Any] | None:
+    ) -> ColumnValues | None:
         """Return the distinct values of a column in ascending order, without null; None if they are too many.
 
         Parameters
@@ -58,9 +58,7 @@ class KnownValues:
         return values
 
 
-def _read(
-    query: Query, cells: Cells | None, dataset: Dataset, column: Column, studies: Studies
-) -> Collection[Any] | None:
+def _read(query: Query, cells: Cells | None, dataset: Dataset, column: Column, studies: Studies) -> ColumnValues | None:
     # There are far fewer cells than rows.
     source = cells.sql if cells is not None and column.name not in HISTOGRAM_COLUMNS else dataset.sql
     conditions = () if studies is None else (Condition(dataset.by_name["study_id"], IN, studies),)
@@ -68,4 +66,4 @@ def _read(
     sql = f"select distinct cast({column.sql} as {column.type}) as value from {source} {filters.where}"
     sql = f"select value from ({sql}) where value is not null limit {MOST_VALUES + 1}"
     values = query(sql, filters.parameters).column("value").to_pylist()
-    return None if len(values) > MOST_VALUES else dict.fromkeys(sorted(values))
+    return None if len(values) > MOST_VALUES else ColumnValues(sorted(values))

@@ -19,16 +19,17 @@ from sojourn_api.suggestions import did_you_mean, meant_or_expected
 
 if TYPE_CHECKING:
     from sojourn_api.catalogue import Column, Dataset
+    from sojourn_api.requests.value_words import ColumnValues
 
 Items = tuple[tuple[str, str], ...]
-ValuesOf = Callable[["Dataset", "Column"], Collection[Any] | None]
+ValuesOf = Callable[["Dataset", "Column"], "ColumnValues | None"]
 """Returns the distinct values of a column, or None where they are too many."""
 
 
 class WithValues(Protocol):
     """A snapshot, of which requests know only that columns have values."""
 
-    def values_of(self, query: Any, dataset: Dataset, column: Column, studies: Any) -> Collection[Any] | None:
+    def values_of(self, query: Any, dataset: Dataset, column: Column, studies: Any) -> ColumnValues | None:
         """Return the distinct values of a column in rows of some studies, or None where they are too many."""
 
 
