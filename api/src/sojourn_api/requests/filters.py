@@ -15,6 +15,10 @@ from sojourn_api.problems import ProblemError, invalid_parameter, quoted
 from sojourn_api.requests.query_string import Items, unknown_parameter
 from sojourn_api.suggestions import did_you_mean
 
+#: Bounds of a request; repeats do not count. DuckDB plans conditions in the square of their number.
+MOST_FILTERS = 100
+MOST_FILTER_VALUES = 1000
+
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 OPERATORS = ("eq", "ne", *COMPARISONS, "in", "like", "null")
 
@@ -22,7 +26,8 @@ DESCRIPTION = (
     "Filters: `column=value` (repeat it for any of several values) or `column__op=value` with op one of "
     "`eq`, `ne`, `lt`, `le`, `gt`, `ge`, `in` (comma-separated), `like` (text: `%` any characters, `_` one) and `null` "
     "(`true` or `false`). "
-    "All filters must hold. A comparison never matches a null, as in SQL."
+    f"All filters must hold. A request may have {MOST_FILTERS} filters with {MOST_FILTER_VALUES} values in all. "
+    "A comparison never matches a null, as in SQL."
 )
 
 _INTEGER = re.compile(r"^[+-]?[0-9]{1,40}$")
@@ -189,7 +194,7 @@ def _condition(name: str, value: str, column: Column, operator: str) -> Conditio
             raise invalid_parameter(name, f"{quoted(value)} is not true or false")
         return Condition(column, IS_NULL if _BOOLEANS[value] else IS_NOT_NULL)
     if operator == "in":
-        return Condition(column, IN, tuple(parse_value(name, part, column) for part in value.split(",")))
+        return Condition(column, IN, tuple(parse_value(name, part, column) for part in dict.fromkeys(value.split(","))))
     if operator == "like":
         if column.kind != "text":
             raise invalid_parameter(name, f"{column.name} is {column.type}, and like compares text")
@@ -215,13 +220,14 @@ def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequenc
     Raises
     ------
     ProblemError
-        422 for an unknown parameter, naming the allowed ones, and for a value that is not of the column's
-        type.
+        422 for an unknown parameter, naming the allowed ones, for a value that is not of the column's type, and for
+        more than `MOST_FILTERS` filters or `MOST_FILTER_VALUES` values.
     """
     conditions: list[Condition] = []
     any_of: dict[str, list[Any]] = {}
     used: set[str] = set()
-    for name, value in items:
+    count = 0
+    for name, value in dict.fromkeys(items):
         if name in reserved:
             continue
         meant = split_name(name, columns)
@@ -231,7 +237,14 @@ def parse_filters(items: Items, columns: Mapping[str, Column], reserved: Sequenc
         used.add(column.name)
         if operator == "eq":
             any_of.setdefault(column.name, []).append(parse_value(name, value, column))
+            count += 1
         else:
             conditions.append(_condition(name, value, column, operator))
+            count += len(conditions[-1].values)
+        if len(conditions) + len(any_of) > MOST_FILTERS:
+            raise invalid_parameter(name, f"the request has more than {MOST_FILTERS} filters", maximum=MOST_FILTERS)
+        if count > MOST_FILTER_VALUES:
+            detail = f"the filters have more than {MOST_FILTER_VALUES} values; send several requests"
+            raise invalid_parameter(name, detail, maximum=MOST_FILTER_VALUES)
     conditions += [Condition(columns[name], IN, tuple(values)) for name, values in any_of.items()]
     return Filters(tuple(conditions), frozenset(used))
