@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 import ssl
 import subprocess
@@ -80,6 +81,26 @@ def test_a_request_at_the_limits_is_answered() -> None:
 )
 def test_only_known_names_and_addresses_are_hosts(host: str, status: int) -> None:
     assert response_to(names=("sojourn-api",), headers={"host": host}).status_code == status
+
+
+@pytest.mark.parametrize("hosts", [(), ("localhost", "localhost"), ("evil.example", "localhost")])
+def test_a_request_has_one_host_header(hosts: tuple[str, ...]) -> None:
+    scope = {
+        "type": "http", "method": "GET", "path": "/", "raw_path": b"/", "query_string": b"", "root_path": "",
+        "scheme": "http", "server": ("localhost", 80), "headers": [(b"host", host.encode()) for host in hosts],
+    }  # fmt: skip
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nothing of it is read")
+
+    asyncio.run(AdmissionMiddleware(ANSWER, 4)(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert (b"content-type", b"application/problem+json") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["detail"] == f"the request has {len(hosts)} Host headers; send one"
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -26,6 +26,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
+    "invalid-request": Kind(400, "The request is not valid HTTP"),
     "unauthorized": Kind(401, "An API key is needed"),
     "forbidden": Kind(403, "The key has no access to this"),
     "not-found": Kind(404, "No endpoint has this path"),

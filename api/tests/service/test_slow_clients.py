@@ -24,6 +24,7 @@ pytestmark = pytest.mark.integration
 REQUEST_SECONDS = 2.0
 STALLED_SECONDS = 2.0
 ROWS = 60_000
+CHUNKED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 LARGE = f"/v1/datasets/wide/rows?limit={ROWS}"
 
 
@@ -122,18 +123,25 @@ def test_a_head_that_is_too_large_is_refused_in_words(
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200"),
         (b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", b"404"),
         (b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", b"400"),
         (b"no request at all\r\n\r\n", b"400"),
+        (CHUNKED + b"0\r\n" + b"a: b\r\n" * 150 + b"\r\n", b"413"),
+        (CHUNKED + b"no length\r\n\r\n", b"413"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"no request at all\r\n\r\n", b"200"),
     ],
-    ids=["answer", "unknown address", "unknown host", "no request"],
+    ids=["answer", "unknown address", "unknown host", "hosts", "no request", "trailers", "chunk", "behind a request"],
 )
 def test_every_answer_is_taken_for_what_it_says(
     server: Server, connections: contextlib.ExitStack, request_: bytes, status: bytes
 ) -> None:
     connection = connections.enter_context(server.connect())
-    connection.sendall(request_.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-    head = read_until_closed(connection).partition(b"\r\n\r\n")[0]
+    connection.sendall(request_.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+    head, _, body = read_until_closed(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 " + status)
     assert head.lower().count(b"x-content-type-options: nosniff") == 1
+    if status != b"200":
+        assert b"content-type: application/problem+json\r\n" in head
+        assert json.loads(body)["status"] == int(status)
 
 
 def test_heads_at_the_bounds_are_answered_one_after_the_other(server: Server) -> None:

@@ -100,11 +100,15 @@ class AdmissionMiddleware:
         target_bytes = len(scope.get("raw_path") or b"") + len(scope["query_string"])
         if target_bytes > MOST_TARGET_BYTES:
             return ProblemError("target-too-long", f"path and query string are longer than {MOST_TARGET_BYTES} bytes")
-        values = {name: value for name, value in headers if name in (b"content-length", b"transfer-encoding", b"host")}
+        values = {name: value for name, value in headers if name in (b"content-length", b"transfer-encoding")}
         length = values.get(b"content-length", b"0")
         if b"transfer-encoding" in values or not length.isdigit() or int(length) > MOST_BODY_BYTES:
             return ProblemError("body-not-allowed", "a request has no body; give parameters in the query string")
-        name = _name_of(values.get(b"host", b"").decode("latin-1"))
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1:
+            # RFC 9112, section 3.2. What stands before the service may have read another one than it would.
+            return ProblemError("invalid-request", f"the request has {len(hosts)} Host headers; send one")
+        name = _name_of(hosts[0].decode("latin-1"))
         if not _is_address(name) and name not in self._names:
             detail = (
                 "the Host header names another host; the operator can add names with --allow-host or SOJOURN_API_HOSTS"

@@ -163,11 +163,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._ends_with_answer = True
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser did not take."""
-        if self._header_count > MOST_HEADERS:
+        """Refuse what the parser did not take; a body is refused already, whatever is wrong with it."""
+        if self._is_in_body:
+            self._drop_body()
+        elif self._header_count > MOST_HEADERS:
             self._refuse_head(f"the request has more than {MOST_HEADERS} headers")
         else:
-            super().send_400_response(msg)
+            self._refuse("invalid-request", "400 Bad Request", "the request is not valid HTTP/1.1")
 
     def on_message_complete(self) -> None:
         """End the time of a request with its last byte."""
@@ -208,13 +210,16 @@ class BoundedProtocol(HttpToolsProtocol):
             self._stalled_timer = None
 
     def _refuse_head(self, detail: str) -> None:
+        self._refuse("too-many-headers", "431 Request Header Fields Too Large", detail)
+
+    def _refuse(self, kind: str, status: str, detail: str) -> None:
         self._is_refused = True
         self._stop_request_timer()
         if self.cycle is not None and not self.cycle.response_complete:
             # Of the request before; nothing can be written into its response.
-            self.transport.close()
+            self._ends_with_answer = True
             return
-        self.transport.write(_refusal("too-many-headers", "431 Request Header Fields Too Large", detail))
+        self.transport.write(_refusal(kind, status, detail))
         self._end_reading()
 
     def _end_reading(self) -> None:
