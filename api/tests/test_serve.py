@@ -16,6 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
+from sojourn_api.own_folder import MARKER, own_folder
+
 COMMAND = [
     sys.executable,
     "-c",
@@ -100,9 +102,16 @@ def test_workers_end_with_a_killed_parent(publish: Any, build: Any, seconds: flo
         assert httpx.get(f"{base}/healthz", timeout=300).status_code == 200
     else:  # while they start
         time.sleep(seconds)
+    opened = [file.readlink() for file in Path(f"/proc/{process.pid}/fd").iterdir() if file.is_symlink()]
     process.kill()
     # The pipe is open for as long as any of them lives.
     process.communicate(timeout=300)
+    if seconds is None:
+        # What they counted in goes with the next start.
+        (left,) = [path.parent for path in opened if path.name == MARKER]
+        assert any(left.glob("*.db"))
+        with own_folder("sojourn-metrics-", left.parent):
+            assert not left.exists()
 
 
 def test_no_build_is_one_line(tmp_path: Path) -> None:

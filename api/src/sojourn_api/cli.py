@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import socket
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -207,6 +206,7 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
     """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
     from uvicorn.supervisors import Multiprocess
 
+    from sojourn_api.own_folder import own_folder
     from sojourn_api.settings import answer_bytes_that_fit, memory_that_fits
     from sojourn_api.snapshot import duckdbs_bound
 
@@ -217,9 +217,9 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
         os.environ["SOJOURN_API_ANSWER_BYTES"] = str(answer_bytes_that_fit(duckdbs_bound(), config.workers))
     os.environ["SOJOURN_API_HOSTS"] = ",".join(settings.api_hosts)
     # Workers count in mapped files: on a full disk the kernel would end them. In memory there is room for these.
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a name of its own is made there
-    with tempfile.TemporaryDirectory(prefix="sojourn-metrics-", dir=memory) as folder:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    memory = Path("/dev/shm")  # noqa: S108 - a name of its own is made there
+    with own_folder("sojourn-metrics-", memory if os.access(memory, os.W_OK) else None) as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
         Multiprocess(config, sockets=[listener]).run()
 
 

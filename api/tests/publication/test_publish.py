@@ -10,6 +10,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from sojourn_api.own_folder import MARKER
+
 DOCUMENTS = {
     "CITATION.cff", "LICENCES.md", "SHA256SUMS", "build.json", "catalog.json",
     "figures.json", "files.json", "index.html", "publication.json", "ro-crate-metadata.json", "sojourn.duckdb",
@@ -84,8 +86,9 @@ def test_chosen_studies_are_the_only_rows_and_what_belongs_to_no_study_is_left_o
 
 def test_chosen_datasets_are_the_only_ones(commands: Any, var: Path, tmp_path: Path) -> None:
     out = tmp_path / "few"
-    left = tmp_path / ".few.new-1"
+    left = tmp_path / ".few.new-killed"
     left.mkdir()
+    (left / MARKER).write_text(f"temporary folder of sojourn: {left.name}\n")
     commands.run("publish", out, "--var", var, "--datasets", "run,study")
     assert not left.exists()
     assert sorted(path.name for path in (out / "data").iterdir()) == ["run.parquet", "study.parquet"]

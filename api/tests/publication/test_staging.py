@@ -23,9 +23,9 @@ with staging_folder(Path(sys.argv[1])) as staging:
 """
 
 
-def writing(out: Path) -> tuple[subprocess.Popen[str], Path]:
+def writing(out: Path, code: str = WRITING) -> tuple[subprocess.Popen[str], Path]:
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITING, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
@@ -46,17 +46,38 @@ def test_a_killed_one_s_folder_goes_and_a_living_one_s_stays(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+REPLACING = """
+import sys
+from pathlib import Path
+from sojourn_api.publication.staging import staging_folder
+out = Path(sys.argv[1])
+with staging_folder(out) as staging:
+    out.replace(staging.with_name("old"))
+    print(staging, flush=True)
+    sys.stdin.read()
+"""
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_an_older_publication_that_had_made_room_comes_back(tmp_path: Path, is_there: bool) -> None:
-    out, old = tmp_path / "site", tmp_path / ".site.old-1"
-    old.mkdir()
-    (old / "index.html").write_text("old")
+    out = tmp_path / "site"
+    out.mkdir()
+    (out / "index.html").write_text("old")
+    killed, _ = writing(out, REPLACING)
+    killed.kill()
+    killed.communicate()
     if is_there:
         out.mkdir()
         (out / "index.html").write_text("new")
     end_killed_publications(out)
     assert (out / "index.html").read_text() == ("new" if is_there else "old")
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_two_publications_of_one_process_id_are_not_in_each_other_s_way(tmp_path: Path) -> None:
+    # As in two containers, whose processes have the same ids.
+    with staging_folder(tmp_path / "site") as one, staging_folder(tmp_path / "site") as other:
+        assert one != other
 
 
 def test_a_finished_one_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
@@ -70,9 +91,10 @@ def test_a_finished_one_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_the_user_with_such_a_name_stays(tmp_path: Path) -> None:
-    names = [".site.old-2024-backup", ".site.new-", ".site.new-1x", ".site.old-1.zip", ".sites.old-1"]
+    names = [".site.old-1", ".site.new-", ".site.new-1", ".site.new-a1b2c3d4", ".site.old-1.zip"]
     for name in names:
         (tmp_path / name).mkdir()
-    (tmp_path / "site").mkdir()
     end_killed_publications(tmp_path / "site")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "site"])
+    with staging_folder(tmp_path / "site"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)

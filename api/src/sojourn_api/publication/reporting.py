@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 
+from sojourn_api.own_folder import own_folder
 from sojourn_api.printable import printable
 from sojourn_api.publication.declaration import Choice, Publication
 from sojourn_api.publication.errors import PublicationError
@@ -97,8 +97,8 @@ def run_verify(out: Path, permalink: str | None, inputs: Path | None, var: Path 
             if var is not None:
                 _compare(out, permalink, inputs, var, ingest_options)
             else:
-                with tempfile.TemporaryDirectory(prefix="sojourn-verify-") as folder:
-                    _compare(out, permalink, inputs, Path(folder) / "var", ingest_options)
+                with own_folder("sojourn-verify-") as folder:
+                    _compare(out, permalink, inputs, folder / "var", ingest_options)
     except PublicationError as error:
         _fail(str(error))
 

@@ -1,0 +1,96 @@
+"""Folders that go with their process: what one that was killed left, the next one removes.
+
+A file inside says that a folder is one of these and names it, so that a folder of somebody else goes under no name,
+and neither does a copy. The file is locked (flock) as long as its process lives, so that no process id has to be
+believed: ids come back, and other containers have others for the same process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MARKER = ".sojourn-temporary"
+
+
+@contextmanager
+def own_folder(
+    prefix: str, parent: Path | None = None, before_removal: Callable[[Path], None] = lambda _: None
+) -> Iterator[Path]:
+    """Hold a new folder whose name begins with ``prefix``, and remove it in the end.
+
+    It is in ``parent``, by default where temporary files go. Folders of the same prefix whose process was killed are
+    removed first.
+
+    Parameters
+    ----------
+    before_removal
+        Called with each folder of a killed process, to save what is in it.
+    """
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    remove_abandoned(prefix, place, before_removal)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    handle = None
+    try:
+        handle = _marked(folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def remove_abandoned(prefix: str, parent: Path, before_removal: Callable[[Path], None] = lambda _: None) -> None:
+    """Remove the folders in ``parent`` that a killed process held; see :func:`own_folder`."""
+    for folder in parent.glob(f"{glob.escape(prefix)}*"):
+        handle = _opened_marker(folder)
+        if handle is None:
+            continue
+        try:
+            if _is_mine(handle, folder):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Before it was locked, another process may have removed it.
+                if (folder / MARKER).exists():
+                    before_removal(folder)
+                    shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            continue  # its process lives
+        finally:
+            os.close(handle)
+
+
+def _content(folder: Path) -> bytes:
+    return b"temporary folder of sojourn: " + os.fsencode(folder.name) + b"\n"
+
+
+def _marked(folder: Path) -> int:
+    """Write the marker of a folder, which is locked when it appears."""
+    draft = folder / f"{MARKER}.new"
+    handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, _content(folder))
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        draft.rename(folder / MARKER)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _opened_marker(folder: Path) -> int | None:
+    try:
+        return os.open(folder / MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        # There is none, or it is another user's: the folder is nobody's to remove here.
+        return None
+
+
+def _is_mine(handle: int, folder: Path) -> bool:
+    content = _content(folder)
+    return os.fstat(handle).st_uid == os.getuid() and os.read(handle, len(content) + 1) == content
