@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from sojourn_ingest.own_folder import MARKER
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
@@ -477,10 +478,17 @@ def test_a_torn_pointer_is_written_again(tmp_path: Path) -> None:
         assert read_pointer(tmp_path / "snapshots").build_id == build_id  # type: ignore[union-attr]
 
 
-def test_what_a_killed_publication_left_is_removed(tmp_path: Path) -> None:
+def test_what_a_killed_publication_left_is_removed_and_nothing_of_the_user(tmp_path: Path) -> None:
     put(tmp_path, ("a", 1.0))
-    for name in (".staging-1", ".damaged-1"):
-        (tmp_path / "snapshots" / name).mkdir()
-    (tmp_path / "snapshots" / ".CURRENT-1").write_text("{")
+    snapshots = tmp_path / "snapshots"
+    mine = [snapshots / ".CURRENT-backup", snapshots / ".damaged-1", snapshots / ".staging-1"]
+    mine[0].write_text("{")
+    for folder in mine[1:]:
+        folder.mkdir()
+    for folder in (snapshots / ".staging-killed", snapshots / ".staging-copied"):
+        folder.mkdir()
+        (folder / MARKER).write_text("temporary folder of sojourn: .staging-killed\n")
+    (snapshots / ".CURRENT.new").write_text("{")
     put(tmp_path, ("a", 2.0))
-    assert [path.name for path in (tmp_path / "snapshots").iterdir() if path.name.startswith(".")] == []
+    left = sorted(path for path in snapshots.iterdir() if path.name.startswith("."))
+    assert left == sorted([*mine, snapshots / ".staging-copied"])

@@ -17,11 +17,12 @@ import duckdb
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake.storage.folder import flush
+from sojourn_ingest.own_folder import own_folder
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, write_catalogue
 from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, write_files
-from sojourn_snapshot.pointer import CURRENT, Pointer, read_pointer, write_pointer
+from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
 from sojourn_snapshot.verification import build_id_of, damages
 from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
@@ -73,10 +74,9 @@ def publish_snapshot(
         If two rows of a mart have the same key.
     """
     snapshots.mkdir(parents=True, exist_ok=True)
-    _remove_unfinished(snapshots)
-    staging = snapshots / f".staging-{os.getpid()}"
-    staging.mkdir()
-    try:
+    with own_folder(".staging-", snapshots) as held:
+        staging = held / "new"
+        staging.mkdir()
         entries: list[Dataset] = []
         files: list[MartFile] = []
         before = None if full else _before(snapshots)
@@ -103,10 +103,8 @@ def publish_snapshot(
         if is_new:
             staging.replace(target)
         elif damages(target, full=True):
-            damaged = snapshots / f".damaged-{os.getpid()}"
-            target.replace(damaged)
+            target.replace(held / "damaged")
             staging.replace(target)
-            shutil.rmtree(damaged)
         else:
             # Its bytes are those of now.
             os.utime(target)
@@ -116,19 +114,8 @@ def publish_snapshot(
         pointer = Pointer(build_id=build_id, published_at=published_at)
         write_pointer(snapshots, pointer, lambda file: named_points.reach("pointer.renaming", file))
         named_points.reach("pointer.renamed")
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     _remove_old(snapshots, build_id, forgotten_ns)
     return build_id, is_new
-
-
-def _remove_unfinished(snapshots: Path) -> None:
-    # What a killed build left; builds exclude one another by a lock, so nobody is writing these.
-    for path in snapshots.glob(".*"):
-        if path.name.startswith((".staging-", ".damaged-")):
-            shutil.rmtree(path)
-        elif path.name.startswith(f".{CURRENT}-"):
-            path.unlink()
 
 
 def _before(snapshots: Path) -> Path | None:

@@ -45,7 +45,8 @@ def write_pointer(snapshots: Path, pointer: Pointer, before_rename: Callable[[Pa
 
     ``before_rename`` is called with the finished file that is about to become CURRENT.
     """
-    temporary = snapshots / f".{CURRENT}-{os.getpid()}"
+    # Builds exclude one another, so nobody else is writing one; what a killed one left is written over.
+    temporary = snapshots / f".{CURRENT}.new"
     try:
         write_document(temporary, pointer.model_dump())
         _flush(temporary)
