@@ -17,7 +17,7 @@ from sojourn_ingest.cli import forgetting as forget_command
 from sojourn_ingest.cli.forgetting import host_keys_of
 from sojourn_ingest.command_line import NoLakeError
 from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
-from sojourn_ingest.lake import DataFile, Forgetting, Lake, find, forget
+from sojourn_ingest.lake import DataFile, Forgetting, Lake, LakeDamagedError, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.purge import host_key_columns
 from sojourn_ingest.lake.storage import kept_of
@@ -313,3 +313,31 @@ def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
         handle.write('{"mar')
     with pytest.raises(ForgottenListError, match=":3: not an entry"):
         ForgottenHosts.load(path, b"key")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no facts"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, data: Path, content: bytes | None) -> None:
+    lake = Lake(tmp_path / "var" / "lake")
+    ingest(lake, data)
+    name = lake.objects("flow")[0]
+    path = lake.root / name
+    path.unlink() if content is None else path.write_bytes(content)
+    before = sorted(lake.root.rglob("*.parquet"))
+    for options in (["--yes"], ["--dry-run"]):
+        result = CliRunner().invoke(application(), ["forget", HOST, "--var", str(tmp_path / "var"), *options])
+        assert isinstance(result.exception, LakeDamagedError)
+        said = str(result.exception)
+        assert ("\n" in said, f"{name} cannot be read (" in said) == (False, True)
+        assert "); run sojourn maintain verify --var " in said
+    assert sorted(lake.root.rglob("*.parquet")) == before
+    assert not Paths(tmp_path / "var").forgotten.exists()
+
+
+def test_a_host_is_not_listed_while_what_hides_its_rows_is_missing(tmp_path: Path, data: Path) -> None:
+    lake = Lake(tmp_path / "var" / "lake")
+    ingest(lake, data)
+    name = lake.objects("ingest_outcome")[0]
+    (lake.root / name).unlink()
+    result = CliRunner().invoke(application(), ["forget", OTHER, "--yes", "--var", str(tmp_path / "var")])
+    assert f"{name} is missing" in str(result.exception)
+    assert not Paths(tmp_path / "var").forgotten.exists()

@@ -97,7 +97,8 @@ def _say_missing(out: Console, lake: Lake, verification: Verification) -> None:
         _say(out, f"no commit names {name}")
     if len(verification.unnamed) > SHOWN:
         _say(out, f"no commit names {counted(len(verification.unnamed) - SHOWN, 'more file', 'more files')}")
-    fate = "kept until the damage is repaired" if verification.missing else "removed by the next writer"
+    is_kept = verification.missing or any(damage.kind == "missing" for damage in verification.damages)
+    fate = "kept until the damage is repaired" if is_kept else "removed by the next writer"
     _say(out, f"{counted(len(verification.unnamed), 'file')} that no commit names: {fate}")
 
 

@@ -207,3 +207,54 @@ def test_another_lakes_pack_in_the_place_of_one(var: Path, folder: Path, other: 
     mine.with_name(stranger.name).unlink()
     mine.write_bytes(content)
     assert CliRunner().invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0
+
+
+def _compacted(var: Path) -> Path:
+    lake = Lake(var / "lake")
+    with lake.writing():
+        compact(lake, plan_compaction(lake))
+    (pack,) = (var / "lake" / "packs").iterdir()
+    return pack
+
+
+def test_an_old_pack_that_is_put_back_hides_nothing(var: Path, folder: Path, tmp_path: Path) -> None:
+    kept, current = [tmp_path / shutil.copy(_compacted(var), tmp_path)], _compacted(var)
+    # A pack only says which packs it has replaced itself, and names are random: until an earlier one comes later.
+    while not (hiding := [path for path in kept[:-2] if path.name > current.name]):
+        (folder / f"new-{len(kept)}.txt").write_text(PING.replace(".25 ms", f".{len(kept) + 10} ms"))
+        ingest(var, folder)
+        current = _compacted(var)
+        kept.append(tmp_path / shutil.copy(current, tmp_path))
+    whole = facts(var)
+    shutil.copy(hiding[0], current.parent)
+    assert facts(var) == whole
+    assert verify(Lake(var / "lake"), full=True).damages == ()
+    ingest(var, folder)
+    assert facts(var) == whole
+
+
+def test_a_commit_of_the_same_file_from_another_lake_does_not_hide_a_pack(
+    var: Path, folder: Path, tmp_path: Path
+) -> None:
+    whole = facts(var)
+    _compacted(var)
+    ingest(tmp_path / "again", folder)
+    for stranger in numbered(tmp_path / "again").values():
+        shutil.copy(stranger, var / "lake" / "commits" / stranger.name)
+    assert facts(var) == whole
+    ingest(var, folder)
+    assert facts(var) == whole
+    assert verify(Lake(var / "lake"), full=True).damages == ()
+
+
+def test_nothing_is_removed_while_a_live_file_is_missing(var: Path, folder: Path, other: Path) -> None:
+    orphan = var / "lake" / "data" / "series" / "orphan.parquet"
+    orphan.write_bytes(b"facts of a commit that is gone")
+    stranger = numbered(other)[1]
+    shutil.copy(stranger, var / "lake" / "commits" / stranger.name)
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert (result.exit_code, "that no commit names: kept until the damage is repaired" in result.output) == (1, True)
+    ingest(var, folder)
+    assert orphan.exists()
+    CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)])
+    assert not orphan.exists()

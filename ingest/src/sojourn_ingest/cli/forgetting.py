@@ -17,6 +17,7 @@ from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
+from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.printable import output_console, printable
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -47,6 +48,8 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     ------
     UnconfirmedError
         If nobody says whether to remove it.
+    LakeDamagedError
+        If a file of the lake is missing or damaged.
     typer.Exit
         If the lake is being read or written.
     """
@@ -67,6 +70,8 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
         with lake.writing():
             _refuse_while_read(lake)
             forgettings = find(lake, host_keys)
+            # While a live file is missing, nothing is removed: files with the host's rows would stay.
+            refuse_damage(lake)
             # The list first: even if a later step fails, the host does not come back.
             fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
             rows = sum((one.rows for one in forgettings), Counter[str]())

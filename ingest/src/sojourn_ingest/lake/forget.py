@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +37,7 @@ from sojourn_ingest.lake.purge import (
     rewrite_without,
     selected_values,
 )
+from sojourn_ingest.lake.stored_commits import LakeDamagedError, maintenance_command
 from sojourn_ingest.lake.verification import check_files, shared_files
 
 REASON = "forgotten_host"
@@ -53,7 +55,13 @@ class Forgetting:
 
 
 def find(lake: Lake, host_keys: Collection[str]) -> list[Forgetting]:
-    """Return what of each live commit names one of the hosts; nothing is changed."""
+    """Return what of each live commit names one of the hosts; nothing is changed.
+
+    Raises
+    ------
+    LakeDamagedError
+        If a file that may name one cannot be read.
+    """
     forgettings = [_find_in(lake, commit, host_keys) for commit in lake.live() if commit.holds_facts]
     return [one for one in forgettings if one.rows]
 
@@ -72,7 +80,7 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
         if names:
             select = both(_of(commit, file), of_hosts(file.table, host_keys))
             wanted = FLOW_KEY if file.table == FLOW else names[0]
-            values = selected_values(lake.storage.local(lake.place_of(file)), {*SOURCE_COLUMNS, *names}, select, wanted)
+            values = _values_in(lake, file, {*SOURCE_COLUMNS, *names}, select, wanted)
             if values:
                 selections[file.path] = select
                 rows[file.table] += len(values)
@@ -80,11 +88,22 @@ def _find_in(lake: Lake, commit: Commit, host_keys: Collection[str]) -> Forgetti
     for file in commit.files:
         if flows and belongs_to_flow(file.table):
             select = both(_of(commit, file), of_flows(flows))
-            values = selected_values(lake.storage.local(lake.place_of(file)), SOURCE_COLUMNS, select, FLOW_KEY)
+            values = _values_in(lake, file, SOURCE_COLUMNS, select, FLOW_KEY)
             if values:
                 selections[file.path] = select
                 rows[file.table] += len(values)
     return Forgetting(commit, selections, rows)
+
+
+def _values_in(lake: Lake, file: DataFile, columns: Collection[str], select: Selection, wanted: str) -> list[Any]:
+    place = lake.place_of(file)
+    try:
+        return selected_values(lake.storage.local(place), columns, select, wanted)
+    except (OSError, pa.ArrowException) as error:
+        uri, reason = lake.storage.uri, (str(error) or type(error).__name__).splitlines()[0]
+        raise LakeDamagedError(
+            f"{uri}/{place} cannot be read ({reason}); run {maintenance_command('verify', uri)}"
+        ) from error
 
 
 def forget(lake: Lake, forgettings: Collection[Forgetting]) -> None:

@@ -118,8 +118,9 @@ class Lake:
     def _read(self) -> dict[str, Commit]:
         # The head is read first: a writer makes it after what it names.
         self._stored_head = read_head(self.storage)
-        commits = self._stored.read()
-        self._last = last_of(commits.values(), self._stored.packs.values(), self._stored_head.head)
+        head = self._stored_head.head
+        commits = self._stored.read(head.packs if head else ())
+        self._last = last_of(commits.values(), self._stored.packs.values(), head)
         return commits
 
     def _gaps_of_listing(self, last: int | None = None) -> list[Gap]:
@@ -357,12 +358,13 @@ class Lake:
                 raise LakeDamagedError(f"{self.storage.uri}: {missing[0]}; run {repair_command(self.storage.uri)}")
             # Before anything else: from here on a lake without a head is not whole.
             self._write_head()
-            if unnamed := self.unnamed_files():
+            leftovers, named = self.leftovers(), self._ever_named()
+            if unnamed := [name for name in leftovers if name.startswith("data/") and name not in named]:
                 more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
                 logger.warning(
                     "%s: no commit names %s%s: removed, unless a build reads", self.storage.uri, unnamed[0], more
                 )
-            self.remove_leftovers()
+            self._remove(leftovers)
             yield
             self._write_head()
 
@@ -382,31 +384,44 @@ class Lake:
 
         Nothing is removed while a reader holds the lake; the next writer does it.
         """
+        return self._remove(self.leftovers())
+
+    def _remove(self, names: Collection[str]) -> int:
         reading, over = reader_names(self.storage)
         for name in over:
             self.storage.delete(name)
         if reading:
             return 0
-        leftovers = self.leftovers()
-        for name in leftovers:
+        for name in names:
             self.storage.delete(name)
-        return len(leftovers)
+        return len(names)
 
     def leftovers(self) -> list[str]:
-        """Return every object that nothing live names; while the lake is held, what a writer is to remove."""
-        named = {self.place_of(file) for commit in self.live() for file in commit.files}
+        """Return every object that nothing live names; while the lake is held, what a writer is to remove.
+
+        There is none while a live file is missing: if a commit or pack of another lake, or an old one, names it, others
+        may have the facts that should be live.
+        """
+        named = {self.place_of(file) for commit in self.live() for file in commit.files if file.table in TABLES}
+        there = self._files_without(())
+        if not named.issubset(there):
+            return []
         # Files go before what says that they were replaced: afterwards nobody would know what they were.
-        return self._files_without(named) + self._stored.leftovers() + superseded_heads(self.storage)
+        files = [name for name in there if name not in named]
+        return files + self._stored.leftovers() + superseded_heads(self.storage)
 
     def unnamed_files(self) -> list[str]:
         """Return the files of facts that no commit or pack names, not even one that was replaced.
 
         A writer that was killed left them, or the commit that named them is gone.
         """
+        return self._files_without(self._ever_named())
+
+    def _ever_named(self) -> set[str]:
         packs = (*self.packs(), *self._stored.replaced_packs.values())
         named = {file.path for commit in self._stored.commits.values() for file in commit.files}
         named |= {file.path for pack in packs for commit in pack.commits for file in commit.files}
-        return self._files_without(named | {item.file.path for pack in packs for item in pack.shared})
+        return named | {item.file.path for pack in packs for item in pack.shared}
 
     def _files_without(self, named: Collection[str]) -> list[str]:
         return [name for table in TABLES for name in self.storage.names(f"data/{table}") if name not in named]

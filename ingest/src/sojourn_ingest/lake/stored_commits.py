@@ -29,11 +29,16 @@ class LakeDamagedError(OperatorError, RuntimeError):
 
 
 def repair_command(uri: str) -> str:
-    """Return what repairs the lake at a place; --var names the folder around it, if it is in one of this machine."""
+    """Return what repairs the lake at a place; see :func:`maintenance_command`."""
+    return maintenance_command("repair", uri)
+
+
+def maintenance_command(name: str, uri: str) -> str:
+    """Return a command for the lake at a place; --var names the folder around it, if it is in one of this machine."""
     place = urlsplit(uri)
     lake = Path(unquote(place.path))
     is_below = place.scheme == "file" and lake.name == "lake"
-    return "sojourn maintain repair" + (f" --var {shlex.quote(str(lake.parent))}" if is_below else "")
+    return f"sojourn maintain {name}" + (f" --var {shlex.quote(str(lake.parent))}" if is_below else "")
 
 
 def commit_object(name: str) -> str:
@@ -72,7 +77,8 @@ class StoredCommits:
         self._storage = storage
         self._skip = frozenset(skip)
         self._seen: dict[str, Commit] = {}
-        #: Packs that no other one replaces, by the name of their object.
+        #: Packs that no other one replaces, by the name of their object. Of those with the same commit the last one
+        #: says where its facts are.
         self.packs: dict[str, Pack] = {}
         #: Packs that another one replaces, and that are still there, by the name of their object.
         self.replaced_packs: dict[str, Pack] = {}
@@ -81,8 +87,10 @@ class StoredCommits:
         #: All commits by name as they were read last, those that another one replaces too.
         self.commits: dict[str, Commit] = {}
 
-    def read(self) -> dict[str, Commit]:
+    def read(self, named: Collection[str] = ()) -> dict[str, Commit]:
         """Return all commits by name, those in packs too, and those that another one replaces.
+
+        ``named`` are the packs that the head names: an old pack that was put back must not hide them.
 
         Raises
         ------
@@ -91,22 +99,24 @@ class StoredCommits:
         """
         for _ in range(REFRESHES):
             try:
-                return self._read()
+                return self._read(named)
             except FileNotFoundError:
                 # A compaction put it into a pack, which was visible before the commit was removed.
                 continue
         where = self._storage.uri
         raise LakeDamagedError(f"{where}: commits that are listed cannot be found; expected one lake at this place")
 
-    def _read(self) -> dict[str, Commit]:
+    def _read(self, named: Collection[str]) -> dict[str, Commit]:
         # Commits are listed before packs: a pack appears before what it replaces is removed, so nothing is missed.
         names = [name for name in self._storage.names("commits") if name.endswith(".json") and name not in self._skip]
-        self.packs = self._read_packs()
+        packs = self._read_packs().items()
+        self.packs = dict(sorted(packs, key=lambda item: (item[1].name in named, item[1].covers or 0, item[0])))
         unread = [name for name in names if name not in self._seen]
         with ThreadPoolExecutor(max_workers=READERS, thread_name_prefix="commits") as pool:
             self._seen.update(zip(unread, pool.map(self._read_commit, unread), strict=True))
-        commits = {commit.name: commit for pack in self.packs.values() for commit in pack.commits}
-        self.commits = commits | {commit.name: commit for commit in (self._seen[name] for name in names)}
+        commits = {commit.name: commit for commit in (self._seen[name] for name in names)}
+        # A commit that is in a pack too is what a killed compaction left, or was put back: its files may be gone.
+        self.commits = commits | {commit.name: commit for pack in self.packs.values() for commit in pack.commits}
         return self.commits
 
     def _read_commit(self, name: str) -> Commit:
