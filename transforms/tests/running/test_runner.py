@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,14 @@ import duckdb
 import pytest
 from transforms.tests.running.conftest import OnEngine
 
+from sojourn_ingest import own_folder
+from sojourn_ingest.lake import Lake
 from sojourn_transforms.running.data_tests import condition_of
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.statements import ModelError, Statement
+from sojourn_transforms.spark.session import SparkError
 from sojourn_transforms.spark.sized_sessions import FOR_LITTLE, LITTLE_BYTES, SizedSessions
+from sojourn_transforms.spark.tables import SparkTables, empty_warehouse, warehouse_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -281,9 +286,29 @@ def test_shuffled_files_that_are_lost_are_made_again(session: SparkSession) -> N
     scratch = Path(str(session.sparkContext.getConf().get("spark.local.dir")))
     lost = [path for path in scratch.rglob("shuffle_*") if path.suffix in (".data", ".index")]
     assert lost
+    # By which the next session knows it, if this one is killed.
+    assert (scratch / own_folder.MARKER).is_file()
     for path in lost:
         path.unlink()
     assert sorted(map(tuple, counted.collect())) == before
     assert before == [(k, 100) for k in range(1000)]
     # They have other names: a file is named after the task that wrote it.
     assert list(scratch.rglob("shuffle_*.data"))
+
+
+def test_a_database_that_a_build_did_not_make_stays(session: SparkSession, tmp_path: Path) -> None:
+    SparkTables(session, Lake(tmp_path / "lake"), tmp_path)
+    warehouse = warehouse_of(session)
+    other, ours = warehouse / "other.db" / "rows.parquet", warehouse / "marts.db"
+    other.parent.mkdir()
+    other.write_bytes(b"PAR1")
+    assert ours.is_dir()
+    empty_warehouse(session)
+    assert (ours.exists(), other.exists()) == (False, True)
+    (ours / "theirs").mkdir(parents=True)
+    with pytest.raises(
+        SparkError, match=r"/marts\.db is not of sojourn build; remove it, or set spark\.sql\.warehouse"
+    ):
+        empty_warehouse(session)
+    assert (ours / "theirs").is_dir()
+    shutil.rmtree(ours)

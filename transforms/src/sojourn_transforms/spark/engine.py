@@ -88,10 +88,10 @@ class SparkEngine:
 
         Everything is built, whether ``force`` says so or not.
         """
-        from sojourn_transforms.spark.tables import SparkTables
+        from sojourn_transforms.spark.tables import SparkTables, empty_warehouse
 
         register_lake(self.session, lake, self._paths.spark / "little")
-        self._empty_warehouse()
+        empty_warehouse(self.session)
         tables = SparkTables(self.session, lake, compiled.project)
         contents = lake_contents_of(lake, TABLES)
         report = run_statements(tables, with_statistics(compiled), contents, on_progress, force=force)
@@ -107,24 +107,15 @@ class SparkEngine:
         """Return none: each mart is one file, and a new one at every build."""
         return {}
 
-    def _warehouse(self) -> Path:
-        location = self.session.conf.get("spark.sql.warehouse.dir") or ""
-        return Path(location.removeprefix("file://").removeprefix("file:"))
-
-    def _empty_warehouse(self) -> None:
-        # The catalogue lives in the session's memory; tables of an earlier build are files that nothing refers to.
-        databases = {row[0] for row in self.session.sql("show databases").collect()}
-        for layer in self._warehouse().glob("*.db"):
-            if layer.stem in databases:
-                self.session.sql(f"drop database {layer.stem} cascade")
-            shutil.rmtree(layer, ignore_errors=True)
-
     def _expose_marts(self, compiled: Compiled) -> None:
+        from sojourn_transforms.spark.tables import warehouse_of
+
+        layer = warehouse_of(self.session) / f"{MART_LAYER}.db"
         self.marts_file.parent.mkdir(parents=True, exist_ok=True)
         self.marts_file.unlink(missing_ok=True)
         with duckdb.connect(str(self.marts_file)) as connection:
             connection.execute(f"create schema {MART_LAYER}")
-            for folder in sorted((self._warehouse() / f"{MART_LAYER}.db").iterdir()):
+            for folder in sorted(path for path in layer.iterdir() if path.is_dir()):
                 pattern = str(folder / "*.parquet").replace("'", "''")
                 view = f"create view {MART_LAYER}.\"{folder.name}\" as select * from read_parquet('{pattern}')"
                 connection.execute(view)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.memory import memory_bytes
+from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.class_archive import archives_folder, class_archive
@@ -68,8 +68,7 @@ class SparkSettings:
         return cls(master or os.environ.get(MASTER_VARIABLE) or None, pairs)
 
 
-def _defaults(paths: Paths) -> dict[str, str]:
-    scratch = paths.spark
+def _defaults(paths: Paths, scratch: Path) -> dict[str, str]:
     return {
         "spark.app.name": "sojourn",
         "spark.ui.enabled": "false",
@@ -88,8 +87,8 @@ def _defaults(paths: Paths) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.speculation.task.duration.threshold": "10min",
-        "spark.local.dir": str(_scratch(paths)),
-        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": (paths.spark / "warehouse").as_uri(),
     }
 
 
@@ -132,20 +131,6 @@ def _cores(master: str) -> int:
     return int(match[1]) if match else os.cpu_count() or 1
 
 
-def _scratch(paths: Paths) -> Path:
-    """Return the folder of this process's shuffles and spills."""
-    return paths.spark / "local" / f"{os.uname().nodename}-{os.getpid()}"
-
-
-def _remove_abandoned_scratch(paths: Paths) -> None:
-    """Remove what sessions of killed processes of this machine left behind."""
-    here = os.uname().nodename
-    for folder in (paths.spark / "local").glob(f"{here}-*"):
-        process = folder.name.removeprefix(f"{here}-")
-        if process.isdigit() and not Path(f"/proc/{process}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _is_submitted() -> bool:
     # spark-submit hands its settings over by a gateway whose port it names here.
     return "PYSPARK_GATEWAY_PORT" in os.environ
@@ -169,6 +154,36 @@ def _end(session: SparkSession) -> None:
         SparkContext._gateway = SparkContext._jvm = None
 
 
+def _conf_of(paths: Paths, settings: SparkSettings, scratch: Path) -> SparkConf:
+    """Return what was asked for, then what was set elsewhere, then what we set; ``scratch`` is for shuffles and spills.
+
+    Raises
+    ------
+    SparkError
+        If the driver's memory is not a size.
+    """
+    from pyspark import SparkConf
+
+    conf = SparkConf()
+    for key, value in {**_defaults(paths, scratch), **settings.conf}.items():
+        if key in settings.conf or not conf.contains(key):
+            conf.set(key, value)
+    if settings.master is not None:
+        conf.setMaster(settings.master)
+    elif not conf.contains("spark.master"):
+        conf.setMaster(LOCAL_MASTER)
+    if conf.get("spark.master", "").startswith("local"):
+        for key, value in _local_defaults(conf).items():
+            if not conf.contains(key):
+                conf.set(key, value)
+        # The machine's own name may resolve to an address that nothing listens on.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    elif not is_set_elsewhere():
+        options = executor_options(conf.get("spark.executor.extraJavaOptions", "") or "")
+        conf.setIfMissing("spark.executor.defaultJavaOptions", options)
+    return conf
+
+
 @contextmanager
 def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = False) -> Iterator[SparkSession]:
     """Hold a Spark session, and end it.
@@ -182,7 +197,6 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
         If PySpark or Java is missing.
     """
     try:
-        from pyspark import SparkConf
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkError(
@@ -204,26 +218,11 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
         archive = class_archive(java, archives_folder(), is_written=keeps_classes)
     # Tasks run the Python of this command, with the decoder in it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf()
-    for key, value in {**_defaults(paths), **settings.conf}.items():
-        if key in settings.conf or not conf.contains(key):
-            conf.set(key, value)
-    if settings.master is not None:
-        conf.setMaster(settings.master)
-    elif not conf.contains("spark.master"):
-        conf.setMaster(LOCAL_MASTER)
-    if conf.get("spark.master", "").startswith("local"):
-        for key, value in _local_defaults(conf).items():
-            if not conf.contains(key):
-                conf.set(key, value)
-        # The machine's own name may resolve to an address that nothing listens on.
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    elif not is_set_elsewhere():
-        options = executor_options(conf.get("spark.executor.extraJavaOptions", "") or "")
-        conf.setIfMissing("spark.executor.defaultJavaOptions", options)
-    _remove_abandoned_scratch(paths)
-    _scratch(paths).mkdir(parents=True, exist_ok=True)
-    with archive as options:
+    local = paths.spark / "local"
+    local.mkdir(parents=True, exist_ok=True)
+    # Java writes nothing more into the scratch folder when it is removed.
+    with own_folder("session-", local) as scratch, archive as options:
+        conf = _conf_of(paths, settings, scratch)
         conf.set("spark.driver.extraJavaOptions", f"{conf.get('spark.driver.extraJavaOptions', '')} {options}".strip())
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
@@ -231,4 +230,3 @@ def spark_session(paths: Paths, settings: SparkSettings, keeps_classes: bool = F
             yield session
         finally:
             _end(session)
-            shutil.rmtree(_scratch(paths), ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from sojourn_transforms.comparison_mart import COMPARISON
 from sojourn_transforms.running.data_tests import counts_sql
 from sojourn_transforms.running.runner import Built, Task
 from sojourn_transforms.running.statements import ModelError, Statement
+from sojourn_transforms.spark.session import SparkError
 from sojourn_transforms.spark.shared_ctes import frame_of
 from sojourn_transforms.spark.sized_sessions import SizedSessions, lake_bytes
 from sojourn_transforms.spark.standard_comparisons import standard_comparisons
@@ -23,6 +25,58 @@ from sojourn_transforms.statistics_marts import computed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+LAYERS = ("staging", "intermediate", "marts")
+MARKER = ".sojourn-tables"
+"""A file in the folder of a database that Sojourn made, without which it is not removed."""
+
+
+def warehouse_of(session: SparkSession) -> Path:
+    """Return the folder in which a session keeps tables.
+
+    Raises
+    ------
+    SparkError
+        If it is none that this machine sees.
+    """
+    location = session.conf.get("spark.sql.warehouse.dir") or ""
+    path = location.removeprefix("file://").removeprefix("file:")
+    if not path.startswith("/"):
+        raise SparkError(
+            f"Spark setting spark.sql.warehouse.dir is {location}; set it to a folder that this machine sees"
+        )
+    return Path(path)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of a database, which has the marker when it appears."""
+    draft = folder.with_name(f".{folder.name}.new")
+    draft.mkdir(parents=True, exist_ok=True)
+    (draft / MARKER).touch()
+    draft.rename(folder)
+
+
+def empty_warehouse(session: SparkSession) -> None:
+    """Remove the tables of an earlier build.
+
+    Raises
+    ------
+    SparkError
+        If a folder has the name of one of ours, and no marker of it.
+    """
+    # The catalogue lives in the session's memory; tables of an earlier build are files that nothing refers to.
+    databases = {row[0] for row in session.sql("show databases").collect()}
+    for schema in LAYERS:
+        folder = warehouse_of(session) / f"{schema}.db"
+        if not folder.exists():
+            continue
+        if not (folder / MARKER).exists():
+            raise SparkError(
+                f"{folder} is not of sojourn build; remove it, or set spark.sql.warehouse.dir to another folder"
+            )
+        if schema in databases:
+            session.sql(f"drop database {schema} cascade")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class SparkTables:
@@ -38,7 +92,10 @@ class SparkTables:
     def __init__(self, session: SparkSession, lake: Lake, project: Path) -> None:
         self._sessions = SizedSessions(session, lake_bytes(lake, TABLES))
         self._project = project
-        for schema in ("staging", "intermediate", "marts"):
+        for schema in LAYERS:
+            folder = warehouse_of(session) / f"{schema}.db"
+            if not folder.exists():
+                _make(folder)
             session.sql(f"create database if not exists {schema}")
 
     def standing(self) -> dict[str, Built]:
