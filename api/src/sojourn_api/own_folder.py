@@ -11,6 +11,7 @@ import fcntl
 import glob
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,12 +86,14 @@ def _marked(folder: Path) -> int:
 
 def _opened_marker(folder: Path) -> int | None:
     try:
-        return os.open(folder / MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        # NFS gives a lock only of what is open for writing.
+        return os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         # There is none, or it is another user's: the folder is nobody's to remove here.
         return None
 
 
 def _is_mine(handle: int, folder: Path) -> bool:
-    content = _content(folder)
-    return os.fstat(handle).st_uid == os.getuid() and os.read(handle, len(content) + 1) == content
+    content, status = _content(folder), os.fstat(handle)
+    is_file = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+    return is_file and os.read(handle, len(content) + 1) == content
