@@ -18,6 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sojourn_ingest.own_folder import own_folder
 from sojourn_testbed.backend.backend import Backend
 from sojourn_testbed.cells import Run, blocks
 from sojourn_testbed.ledger import Attempt, Ledger
@@ -102,11 +103,10 @@ def _carry_out(
     ledger = Ledger(folder)
     ordered = blocks(plan, repetitions)
     total = sum(map(len, ordered))
-    scratch = folder / ".scratch"
     noting = Lock()
     stopped = Event()
 
-    def carry_out(number: int, block: list[Run]) -> None:
+    def carry_out(mine: Path, block: list[Run]) -> None:
         begun = time.monotonic()
 
         def finish(run: Run, raw: Path) -> None:
@@ -123,7 +123,6 @@ def _carry_out(
                 ledger.add(Attempt(run.run_id, kept, list(check.complaints), seconds))
                 on_progress(Progress(len(ledger.kept()), total, run.run_id, check.complaints))
 
-        mine = scratch / f"block{number}"
         while not stopped.is_set() and (waiting := [run for run in block if run.run_id not in ledger.kept()]):
             shutil.rmtree(mine, ignore_errors=True)
             begun = time.monotonic()
@@ -133,19 +132,17 @@ def _carry_out(
                 stopped.set()
                 raise
 
-    shutil.rmtree(scratch, ignore_errors=True)
-    try:
-        with ThreadPoolExecutor(max_workers=guests) as pool:
-            started = [pool.submit(carry_out, number, block) for number, block in enumerate(ordered, start=1)]
-            try:
-                for one in started:
-                    one.result()
-            except BaseException:
-                stopped.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with own_folder(".scratch-", folder) as scratch, ThreadPoolExecutor(max_workers=guests) as pool:
+        started = [
+            pool.submit(carry_out, scratch / f"block{number}", block) for number, block in enumerate(ordered, start=1)
+        ]
+        try:
+            for one in started:
+                one.result()
+        except BaseException:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def begin(plan: Plan, repetitions: int, backend: str, folder: Path) -> None:
