@@ -23,7 +23,13 @@ from sojourn_transforms.dbt.compilation import marts_in
 from sojourn_transforms.maintenance_cli import maintain
 from sojourn_transforms.mart import Mart, MartColumn
 from sojourn_transforms.mart_files import Origin, RepeatedKeyError
-from sojourn_transforms.publishing import SNAPSHOTS_KEPT, current_build, publish_snapshot, snapshots_before
+from sojourn_transforms.publishing import (
+    SNAPSHOTS_KEPT,
+    current_build,
+    publish_snapshot,
+    snapshots_before,
+    unknown_folders_before,
+)
 from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.warehouse import parts_by_day
 
@@ -452,6 +458,9 @@ def test_folders_of_somebody_else_below_the_snapshots_stay(tmp_path: Path) -> No
     assert sorted(path for path in snapshots.iterdir() if path.is_dir()) == sorted(
         [*mine, *(snapshots / build for build in builds)]
     )
+    # A build says so where one of them may be a damaged build with a host that was forgotten since.
+    assert unknown_folders_before(snapshots, 1) == sorted(mine)
+    assert unknown_folders_before(snapshots, 0) == []
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"build_id"', b'{"build_id": "other", "published_at": "2026-01-01"}'])

@@ -35,7 +35,7 @@ from sojourn_transforms.project import (
     project_fingerprint,
     statistics_fingerprint,
 )
-from sojourn_transforms.publishing import current_build, publish_snapshot, snapshots_before
+from sojourn_transforms.publishing import current_build, publish_snapshot, snapshots_before, unknown_folders_before
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.runner import Progress
 from sojourn_transforms.running.statements import ModelError
@@ -246,6 +246,11 @@ def _build_and_publish(
         )
     except RepeatedKeyError as error:
         raise BuildError(f"{error}; nothing was published, and the previous build is still served") from error
+    unknown = [
+        f"{folder} may contain a forgotten host: it is older, and not removed, since no build.json names it; "
+        "remove it if it is a build"
+        for folder in unknown_folders_before(paths.snapshots, forgotten_ns)
+    ]
     return BuildReport(
         build_id,
         True,
@@ -253,7 +258,7 @@ def _build_and_publish(
         len(report.contents),
         len(report.built),
         report.tests_passed,
-        report.warnings,
+        [*report.warnings, *unknown],
         _changes(before, _datasets(paths)),
     )
 

@@ -23,7 +23,7 @@ from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, write_files
 from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
-from sojourn_snapshot.verification import build_id_of, damages
+from sojourn_snapshot.verification import build_id_of, damages, published_builds
 from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
@@ -129,6 +129,12 @@ def _before(snapshots: Path) -> Path | None:
 def snapshots_before(snapshots: Path, moment_ns: int) -> list[Path]:
     """Return the snapshots that were written before a moment (UTC epoch), of those whose build.json can be read."""
     return [path for path in _builds(snapshots) if path.stat().st_mtime_ns < moment_ns]
+
+
+def unknown_folders_before(snapshots: Path, moment_ns: int) -> list[Path]:
+    """Return folders beside the snapshots that are older than a moment (UTC epoch) and have no build.json that names them."""
+    folders = published_builds(snapshots)
+    return [path for path in folders if path.stat().st_mtime_ns < moment_ns and not _is_build(path)]
 
 
 def _builds(snapshots: Path) -> list[Path]:
