@@ -158,7 +158,7 @@ def text_of(error: Exception) -> str:
 def text_of_full_disk(error: BaseException | None) -> str | None:
     """Return what to do if a library met a full disk; None if the error is of another kind.
 
-    DuckDB says so in the text of one of many exceptions, and when it closes its file it raises others.
+    DuckDB names it only in the text of one of many exceptions, and when it closes its file it raises others.
     """
     while error is not None:
         found = re.search(r'(?:file \\?"([^"\\]+)\\?": )?No space left on device', str(error))
