@@ -132,7 +132,7 @@ def snapshots_before(snapshots: Path, moment_ns: int) -> list[Path]:
 
 
 def unknown_folders_before(snapshots: Path, moment_ns: int) -> list[Path]:
-    """Return folders beside the snapshots that are older than a moment (UTC epoch) and have no build.json that names them."""
+    """Return folders beside the snapshots that are older than a moment (UTC epoch) and named by no build.json."""
     folders = published_builds(snapshots)
     return [path for path in folders if path.stat().st_mtime_ns < moment_ns and not _is_build(path)]
 
