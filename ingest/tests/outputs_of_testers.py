@@ -55,7 +55,7 @@ OUTPUTS_OF_TESTERS: dict[str, tuple[str, ...]] = {
     "MGEN's text": ("22:59:52.312721 RECV proto>UDP flow>1 seq>1 src>192.0.2.1/5000 dst>192.0.2.2/5000\n",),
     "NTttcp's text": ("NTTTCP for Linux 1.4.0\n---------------------------------------------------------\n",),
     "Ethr's text": ("Ethr: Comprehensive Network Performance Measurement Tool (Version: v1.0.0)\nMaintainer: x\n",),
-    "text of betterspeedtest.sh": (
+    "text of betterspeedtest": (
         "2023-11-14 22:13:20 Testing against netperf.example.org (ipv4) with 5 simultaneous sessions while"
         " pinging a (30 seconds)\n",
         "Tue Nov 14 22:13:20 2023\nStarting speedtest for 60 seconds per transfer session.\n"

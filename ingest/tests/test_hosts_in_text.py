@@ -9,9 +9,11 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts
+from sojourn_ingest.formats.interface import LONGEST_REASON, Reading
 from sojourn_ingest.host_names import HostNames
-from sojourn_ingest.hosts_in_text import HIDDEN, naming, without_addresses
-from sojourn_ingest.input_error import InputError
+from sojourn_ingest.hosts_in_text import HIDDEN, hosts_in, naming, without_addresses
+from sojourn_ingest.input_error import LONGEST_MESSAGE, InputError
+from sojourn_ingest.schema.column import LONGEST_TEXT
 
 KEY = b"key"
 V4, V6 = "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"
@@ -31,6 +33,7 @@ FORMS_OF_V4 = (
     "93&amp;#46;184&amp;amp;period;216.34",
     "93&#46184&#x2e216.34", "93\\u{2e}184\\x{2E}216.34", "93\\U0000002e184.216.34", "93=2E184=2e216=2E34",
     "93 [.] 184 (dot) 216 {.}34", "93\\\\\\\\\\.184\\\\\\\\\\\\.216.34", "fe80::5efe:5db8:d822",
+    "93.18\u034f4.216.34", "93.184.\u115f216.34", "93･184･216･34",
 )  # fmt: skip
 FORMS_OF_V6 = (
     V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
@@ -38,6 +41,7 @@ FORMS_OF_V6 = (
     f"ip6-{V6.replace(':', '-')}", f"be-{V6.replace(':', '-')}", f"2026-11-20-{V6.replace(':', '-')}-9",
     V6.replace(":", "_"), V6.replace(":", "&amp;#58;"),
     V6.replace(":", "[:]"), V6.replace(":", "\\:"), V6.replace(":", "\\x3a"), V6.replace(":", "(:)"),
+    V6.replace(":", " "),
 )  # fmt: skip
 NAMES = (
     "02-00-5E-AA-BB-01", "02:00:5e:aa:bb:01", "2:0:5e:aa:bb:1", "02 00 5e aa bb 01", "02_00_5e_aa_bb_01",
@@ -70,7 +74,8 @@ STANDS = (
     "10.5-20.5", "0.125-0.25 s", "2026-11-20_10.30.15", "5%", "%25", "2·3·4", "CUBIC·BBR", "f(x)[0]",
     "C:\\data\\run.1", "a polka dot 3", "2 dots 3", "\\.json",
     "run2026-11-20-10-30", "2026-11-20T12-30-15-02-00", "bw100_50_20_10_5", "3000_1000__500_20_10",
-    "00,10,20,30,40,50",
+    "00,10,20,30,40,50", "2000 3000 4000 5000 6000 7000 8000 9000", "4500 003c 1c46 4000 4006 b1e6 ac10 0a63",
+    "93,184,216,34", "2000 face 3000 4000",
     "BE,DE,CA,EE,AE,FA", "1e06 2e06 3e06", "1000e6-2000e6", "1500 face 2000", "4500 003c 1c46 4000 4006",
     "k=2E", "3 [.]",
     "line: run.bandwidth_bps", "opus/48000/2",
@@ -93,7 +98,7 @@ def test_every_form_of_an_ipv4_address_becomes_its_key(hosts: HostNames, form: s
 
 def test_a_number_of_html_may_begin_with_any_number_of_zeros(hosts: HostNames) -> None:
     for kind in ("&#{}46;", "&#{}46", "&#x{}2e;"):
-        replaced = hosts.replaced(f"93{kind.format('0' * 5000)}184.216.34")
+        replaced = hosts.replaced(f"93{kind.format('0' * 1000)}184.216.34")
         assert replaced == Pseudonymiser(KEY).keys(V4)[0]
 
 
@@ -174,12 +179,31 @@ def test_a_text_takes_time_in_proportion_to_its_length(part: str) -> None:
     def seconds(characters: int) -> float:
         text = part * (characters // len(part)) + "\0"
         started = time.thread_time()
-        HostNames(Pseudonymiser(KEY)).replaced(text)
+        hosts_in(text)
         return time.thread_time() - started
 
     # Sixteen times the text takes 16 times as long, and 256 times if each character is read again for each. A busy
     # neighbour makes a measurement two or three times as long.
     assert min(seconds(12_000) for _ in range(2)) < 64 * max(min(seconds(750) for _ in range(3)), 0.001)
+
+
+def test_a_text_that_no_row_may_have_is_not_searched_and_stays_too_long(hosts: HostNames) -> None:
+    started = time.thread_time()
+    replaced = hosts.replaced("fe80::" * 1_000_000)
+    assert time.thread_time() - started < 1
+    assert LONGEST_TEXT < len(replaced) < 2 * LONGEST_TEXT
+    assert "fe80" not in replaced
+
+
+@pytest.mark.parametrize("part", [":", "fe80::", "x", "％３Ａ"])
+def test_of_a_title_the_beginning_is_read(hosts: HostNames, part: str) -> None:
+    started = time.thread_time()
+    title = hosts.replaced_in_title(f"qdisc:codel {V4} {part * 300_000}")
+    assert time.thread_time() - started < 1
+    assert title.startswith(f"qdisc:codel {Pseudonymiser(KEY).keys(V4)[0]} ")
+    assert len(title) == 1000
+    for place in range(980, 1001):
+        assert "93.1" not in hosts.replaced_in_title(f"{('y ' * 500)[:place]} {V4} {part * 300_000}")
 
 
 def test_forms_that_follow_one_another_are_all_replaced(hosts: HostNames) -> None:
@@ -196,6 +220,49 @@ def test_a_message_keeps_private_addresses_and_versions_alone() -> None:
         error = InputError("reason", f"unit 's {form}' is not one of ms")
         assert str(error) == error.message
         assert "‹address›" in error.message, form
+
+
+def test_a_message_names_no_host_and_keeps_names_of_files() -> None:
+    for name in NAMES:
+        message = InputError("reason", f"it lacks start {name} and run.csv; adapt summary.json").message
+        assert name not in message
+        assert message.startswith("it lacks start ")
+        assert message.endswith(" and run.csv; adapt summary.json")
+    own = "it has no number (refused: 3 ping.latency: not a number)"
+    assert InputError("reason", own, has_public_names=True).message == own
+
+
+@pytest.mark.parametrize("part", [":", "K", "a.b-", "\u200b", "%25", "93.184.216.34 ", "y "])
+def test_a_long_message_is_its_beginning_and_its_end(part: str) -> None:
+    started = time.thread_time()
+    message = InputError("reason", f"manifest: links/{part * 1_000_000}: not a key; correct it").message
+    assert time.thread_time() - started < 1
+    assert message.startswith("manifest: ")
+    assert message.endswith(": not a key; correct it")
+    # A word in the place of a host may be longer than the host.
+    assert len(message) <= 2 * LONGEST_MESSAGE
+
+
+def test_what_is_left_out_of_a_message_parts_no_host() -> None:
+    for form in (V4, V6, "93 [.] 184 [.] 216 [.] 34", "host.example.org", "02-00-5E-AA-BB-01"):
+        of_form = set(InputError("reason", f" {form} ").message) | set("y …")
+        # Messages are cut behind 400 characters, and 200 before their end.
+        for place in (*range(180, 202), *range(380, 402)):
+            before = ("y " * 300)[:place]
+            for text in (f"{before} {form} {'y ' * 400}", f"{'y ' * 400} {form} {before}"):
+                message = InputError("reason", text).message
+                assert "…" in message
+                assert set(message) <= of_form, message
+
+
+def test_a_reason_to_refuse_a_record_has_no_address_and_keeps_names_of_columns() -> None:
+    reading = Reading()
+    for reason in ("run.rtt_ms: missing", f"key {V4}: {'z' * 1000}", f"key {V4}"):
+        reading.refuse(reason)
+        reading.refuse(reason)
+    assert reading.refused.keys() >= {"run.rtt_ms: missing", f"key {HIDDEN}"}
+    assert not [reason for reason in reading.refused if V4 in reason or len(reason) > LONGEST_REASON]
+    assert set(reading.refused.values()) == {2}
 
 
 @pytest.mark.parametrize(

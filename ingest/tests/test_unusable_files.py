@@ -68,7 +68,7 @@ def test_a_file_without_a_fact_is_refused_with_what_to_do(kind: str, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.pcap.bz2", b"BZh91AY&SY", "a bzip2 file; decompress it: bunzip2 a.pcap.bz2"),
+        ("a.pcap.bz2", b"BZh91AY&SY", "a bzip2 file; decompress it: bunzip2 FILE"),
         ("a.pcap.gz", gzip.compress(gzip.compress(b"a capture", mtime=0), mtime=0), "compressed twice; decompress it"),
         ("a.pcap.gz", gzip.compress(lzma.compress(b"a capture"), mtime=0), "compressed twice; decompress it"),
         ("a.cpio", b"070701" + b"000A1B2C" * 13 + b"a\0", "a cpio archive; unpack it and give its folder"),
@@ -76,7 +76,7 @@ def test_a_file_without_a_fact_is_refused_with_what_to_do(kind: str, tmp_path: P
         ("a.warts", b"\x12\x05\0\5\0\0\0\x1a", "a scamper warts file"),
         ("a.rrd", b"RRD\x000003\0", "an RRD file"),
         ("a.7z", b"7z\xbc\xaf'\x1c\0\4", "a 7-Zip archive; unpack it and give its folder"),
-        ("a.cap", b"snoop\0\0\0\0\0\0\2", "a snoop capture; convert it: editcap -F pcap a.cap a.cap.pcap"),
+        ("a.cap", b"snoop\0\0\0\0\0\0\2", "a snoop capture; convert it: editcap -F pcap FILE FILE.pcap"),
         ("a.cap", b"GMBU\0\2\1\0", "a Microsoft Network Monitor capture; convert it: editcap"),
         ("a.txt", b"ping: unknown host example.test\n", "an error message of ping, which measured nothing"),
         ("a.txt", b"12:00:00.123456 IP 10.0.0.1.80 > 10.0.0.2.5: Flags [S]\n", "tcpdump's text; record with -w"),

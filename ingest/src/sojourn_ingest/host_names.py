@@ -18,12 +18,19 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import FORGOTTEN
 from sojourn_ingest.hosts_in_text import FORGOTTEN_IN_TEXT, HOST_KEY, NamedHost, addresses_in, hosts_in, may_be_public
 from sojourn_ingest.schema import TABLES
+from sojourn_ingest.schema.column import LONGEST_TEXT
 from sojourn_ingest.text_as_meant import text_as_meant
 
 #: Without one of these there is neither an address nor a name with a dot.
 _MARK = re.compile(
     r"[.:_%&([{\\-]|[^\x00-\x7f]|[0-9] ?[dD][oO][tT]|=2[eE]|[0-9A-Fa-f]{2}[ ,](?:[0-9A-Fa-f]{2}){1,2}[ ,]"
 )
+#: Characters of a title that are read.
+_LONGEST_TITLE = 1000
+#: Of the name of a host (RFC 1035, section 2.3.4).
+_LONGEST_NAME = 255
+#: Stands for a text that is longer than any that a row may have, so that what it is in is refused as it would be.
+_TOO_LONG = "…" * (LONGEST_TEXT + 1)
 #: Texts come again in every batch of a source.
 _TEXTS_KEPT = 4096
 
@@ -37,7 +44,9 @@ class HostNames:
     def __init__(self, pseudonymiser: Pseudonymiser, clients: Iterable[str | None] = ()) -> None:
         self._pseudonymiser = pseudonymiser
         # Short ones stand in other words.
-        names = sorted({name for name in clients if name and len(name) > 2 and name != "localhost"}, key=len)
+        names = sorted(
+            {name for name in clients if name and 2 < len(name) <= _LONGEST_NAME and name != "localhost"}, key=len
+        )
         self._clients = [
             re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE) for name in reversed(names)
         ]
@@ -46,11 +55,18 @@ class HostNames:
     def replaced(self, text: str, *, names: bool = True) -> str:
         """Return the text with keys for hosts; under the policy that keeps addresses, only for forgotten ones.
 
-        Without ``names``, domain names stand, as in a citation.
+        Without ``names``, domain names stand, as in a citation. A text that no row may have is not searched.
         """
+        if len(text) > LONGEST_TEXT:
+            return _TOO_LONG
         for pattern in self._clients:
             text = pattern.sub(lambda match: self._in_place_of(match[0], self._key_of_name(match[0])), text)
         return self._kept(text, names) if _MARK.search(text) else text
+
+    def replaced_in_title(self, title: str) -> str:
+        """Return what is read of a title, with keys for hosts."""
+        # Searched beyond it, so that no part of a host stands at its end.
+        return self.replaced(title[: 2 * _LONGEST_TITLE])[:_LONGEST_TITLE]
 
     def replaced_in(self, table: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return rows of a table with keys for hosts in every column of texts; a dictionary stays one."""

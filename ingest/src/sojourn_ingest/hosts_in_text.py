@@ -42,6 +42,10 @@ _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 #: Windows writes an address in a name with hyphens, resolvers of names too; tools that make names of files take ``_``.
 _IPV6_OF_HYPHENS = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]++(?:--?[0-9A-Fa-f]++){3,}")
 _IPV6_OF_UNDERSCORES = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]++(?:__?[0-9A-Fa-f]++){3,}")
+#: Of fewer groups, numbers are parted so.
+_IPV6_OF_SPACES = re.compile(
+    r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{1,4}(?: [0-9A-Fa-f]{1,4}){7}(?![0-9A-Fa-f]| [0-9A-Fa-f]{1,4}(?![0-9A-Za-z]))"
+)
 #: A date before an address; no address begins with a year from 2004 on (IANA's IPv6 global unicast assignments).
 _DATE_AHEAD = re.compile(r"20(?:0[4-9]|[1-9][0-9]):[01]?[0-9]:[0-3]?[0-9]:")
 _REVERSE_4 = re.compile(r"(?<![0-9])(?:[0-9]{1,3}[./-]){1,5}in-addr\.arpa", re.IGNORECASE)
@@ -78,9 +82,9 @@ _USUAL_DOMAINS = frozenset({
 })  # fmt: skip
 #: What follows the last dot of files' names, and is no top-level domain.
 _SUFFIXES_OF_FILES = frozenset({
-    "bin", "csv", "dat", "flent", "gz", "har", "html", "ini", "ipynb", "jpg", "json", "jsonl", "log", "parquet", "pcap",
-    "pcapng", "pdf", "png", "qlog", "rrd", "sqlog", "sqlite", "svg", "tar", "toml", "tsv", "txt", "webm", "xz", "yaml",
-    "yml", "zst",
+    "bin", "cap", "csv", "dat", "dmp", "flent", "gz", "har", "html", "ini", "ipynb", "jpg", "json", "jsonl", "log",
+    "parquet", "pcap", "pcapng", "pdf", "png", "qlog", "rrd", "sqlog", "sqlite", "svg", "tar", "toml", "tsv", "txt",
+    "webm", "xml", "xz", "yaml", "yml", "zst",
 })  # fmt: skip
 
 
@@ -117,14 +121,30 @@ def without_addresses(text: str, *, private: bool = True) -> str:
 
     Without ``private``, addresses stand that name no public host.
     """
+    return _hidden(text, addresses_in(text, settings=private), 0, len(text), private=private)
+
+
+def without_hosts(text: str, start: int = 0, end: int | None = None, *, names: bool = True) -> str:
+    """Return a text, or its part from ``start`` to ``end``, with a word in the place of every host that is public.
+
+    A host is looked for in the whole text, so that no part of one stands at the edge. Without ``names``, domain names
+    stand.
+    """
+    hosts = hosts_in(text) if names else addresses_in(text)
+    return _hidden(text, hosts, start, len(text) if end is None else end, private=False)
+
+
+def _hidden(text: str, hosts: Iterable[NamedHost], start: int, end: int, *, private: bool) -> str:
     parts: list[str] = []
-    place = 0
-    for host in addresses_in(text, settings=private):
+    place = start
+    for host in hosts:
+        if host.end <= start or host.start >= end:
+            continue
         if not private and not host.is_name and all(map(_is_private, host.addresses)):
             continue
         parts += [text[place : host.start], HIDDEN]
         place = host.end
-    return "".join((*parts, text[place:]))
+    return "".join((*parts, text[place:end]))
 
 
 def _is_private(address: str) -> bool:
@@ -298,6 +318,8 @@ def _ipv6_in_names(text: str) -> Iterator[NamedHost]:
         yield from _ipv6_of_groups(text, match.start(), match[0].split("-"), "", _public_ipv6_of_hyphens)
     for match in _IPV6_OF_UNDERSCORES.finditer(text):
         yield from _ipv6_of_groups(text, match.start(), match[0].split("_"), "", _public_ipv6_of_underscores)
+    for match in _IPV6_OF_SPACES.finditer(text):
+        yield from _ipv6_of_groups(text, match.start(), match[0].split(" "), "", _public_ipv6_of_underscores)
 
 
 def _ipv6_of_groups(
@@ -316,6 +338,10 @@ def _ipv6_of_groups(
     most = len(groups) - 1 - is_word
     first = 0
     while first < most - 1:
+        if groups[first : first + 4] == [""] * 4:
+            # Of a run of colons, however long, only the last two begin an address.
+            first += 1
+            continue
         for last in range(min(first + _IPV6_GROUPS, most), first + 1, -1):
             # More than four digits: letters of a word are next to it.
             head, *inner, tail = groups[first : last + 1]
@@ -351,7 +377,7 @@ def _public_ipv6_of_hyphens(text: str) -> str | None:
 
 
 def _public_ipv6_of_underscores(text: str) -> str | None:
-    # Lists of settings are written so.
+    # Lists of settings are written so, with spaces too.
     return _public_ipv6_of_hyphens(text) if _LETTER.search(text) else None
 
 

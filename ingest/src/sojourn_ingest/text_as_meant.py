@@ -31,6 +31,8 @@ _NAMED = {"period": ".", "colon": ":", "commat": "@", "lowbar": "_", "hyphen": "
 _FULL_STOP = "\u3002"
 _COLONS = "\u2236\ua789"
 _MINUS = "\u2212"
+#: Invisible (Unicode's Default_Ignorable_Code_Point), beside those of the category Cf and the selectors of variants.
+_IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
 #: Between numbers, as in an address of dots.
 _MIDDLE_DOTS = "\u00b7\u2022\u2027\u2219\u22c5\u30fb"
 
@@ -123,12 +125,13 @@ def _plain(character: str, neighbours: str) -> str:
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)
-    if character in _MIDDLE_DOTS and len(neighbours) == 2 and all(one.isdecimal() for one in neighbours):
+    normal = unicodedata.normalize("NFKC", character)
+    if normal in _MIDDLE_DOTS and len(neighbours) == 2 and all(one.isdecimal() for one in neighbours):
         return "."
     category = unicodedata.category(character)
-    if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
+    is_selector = unicodedata.name(character, "").startswith("VARIATION SELECTOR")
+    if category == "Cf" or is_selector or character in _IGNORABLE:
         return ""
-    normal = unicodedata.normalize("NFKC", character)
     if normal == _FULL_STOP:
         # Between words of Chinese and Japanese it ends a sentence.
         return normal if any(unicodedata.east_asian_width(letter) == "W" for letter in neighbours) else "."

@@ -10,7 +10,8 @@ def one_line(error: Exception) -> str:
     if isinstance(error, ValidationError):
         faults = error.errors()
         first = faults[0]
-        where = ".".join(str(part) for part in first["loc"]) or "content"
+        # Joined by dots, names of members would look like those of hosts.
+        where = "/".join(str(part) for part in first["loc"]) or "content"
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         return f"{where}: {first['msg']}{more}"
     return " ".join(str(error).split())

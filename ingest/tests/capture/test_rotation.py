@@ -417,7 +417,7 @@ def test_a_listed_file_without_hash_or_parts_is_a_message(tmp_path: Path, inputs
     manifest(inputs, files=files)
     attempt = ingest(tmp_path, inputs)["manifest.json"]
     assert attempt.commit.reason == "corrupt_record"
-    assert "files.before.pcap" in (attempt.commit.message or "")
+    assert "files/before.pcap" in (attempt.commit.message or "")
 
 
 # --- a kill

@@ -288,7 +288,8 @@ def test_a_class_of_htb_is_not_a_discipline() -> None:
 
 def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_their_poll(tmp_path: Path) -> None:
     path = tmp_path / "tc.jsonl"
-    path.write_text(poll(10, CAKE, DUALPI2) + poll(20, CAKE))
+    # What tc would not call a key may name a host.
+    path.write_text(poll(10, CAKE, DUALPI2 | {"alice-pc.example.org": 1}) + poll(20, CAKE))
     content = path.read_bytes()
     reading = Reading()
     source = Source(path, "none", content[:65536], len(content))
@@ -299,7 +300,7 @@ def test_keys_without_a_column_are_named_in_the_outcome_and_rows_of_parts_have_t
         (1, "b0:", 2),
     ]  # fmt: skip
     # Once, however many polls and tins have it.
-    assert reading.refused == {"key_without_column cake.tins.newer_key": 1}
+    assert reading.refused == {"key_without_column cake.tins.newer_key": 1, "key_without_column": 1}
     assert read_counters(CAKE).row["network_min_bytes"] == CAKE["min_network_size"]
 
 

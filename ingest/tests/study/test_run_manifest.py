@@ -254,8 +254,8 @@ def test_two_directions_have_a_rate_a_delay_and_a_queue_each_and_the_run_takes_t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"bandwidth_bps": 2_000_000}, "bandwidth_bps and links.uplink.bandwidth_bps differ"),
-        ({"queue": {"discipline": "codel"}}, "queue and links.uplink.queue differ"),
+        ({"bandwidth_bps": 2_000_000}, "bandwidth_bps and links/uplink/bandwidth_bps differ"),
+        ({"queue": {"discipline": "codel"}}, "queue and links/uplink/queue differ"),
         ({"links": {"sideways": {}}, "bandwidth_bps": 1, "rtt_ms": 1, "queue": {"discipline": "x"}}, "links.sideways"),
         ({"phases": [{"phase": "solo", "start_s": 3, "end_s": 3}]}, "phase solo ends at 3 s"),
         (

@@ -17,7 +17,7 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.formats.capture.flow_hints import NO_HINTS, FlowHints
 from sojourn_ingest.formats.content.json_outline import JsonStart, json_start
 from sojourn_ingest.formats.content.text_encoding import TextEncoding, encoding_of
-from sojourn_ingest.input_error import InputError
+from sojourn_ingest.input_error import InputError, kept_text
 
 
 @dataclass
@@ -37,7 +37,10 @@ class Reading:
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that were seen but not decoded."""
         if count:
-            reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+            if reason not in self.refused:
+                # It may quote the input; but names with dots are of members and columns.
+                reason = kept_text(reason, names=False)
+                reason = reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
             if reason not in self.refused and len(self.refused) >= MOST_REASONS:
                 reason = "other reasons"
             self.refused[reason] = self.refused.get(reason, 0) + count
@@ -223,7 +226,9 @@ class Format(ABC):
     def nothing_measured(self, reading: Reading) -> InputError:
         """Return the error of a source that has no fact, with what was refused."""
         refused = ", ".join(f"{count} {reason}" for reason, count in sorted(reading.refused.items())[:MOST_SHOWN])
-        return InputError("no_measurement", f"{self.without_facts}{f' (refused: {refused})' if refused else ''}")
+        text = f"{self.without_facts}{f' (refused: {refused})' if refused else ''}"
+        # Reasons have names of members and columns.
+        return InputError("no_measurement", text, has_public_names=True)
 
     def compatible_versions(self) -> tuple[str, ...]:
         """Return the versions whose facts hold all that this reader gives."""

@@ -185,7 +185,7 @@ class Registry:
         return self._recognising(replace(source, _json=JsonStart(first[0])))
 
     def _describe(self, source: Source) -> str:
-        unread = unread_content(source.head, source.path.name)
+        unread = unread_content(source.head)
         if unread is not None:
             return unread
         printable = _looks_like_text(source.head)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _UNPACK = "unpack it and give its folder"
-_CONVERT = "convert it: editcap -F pcap {name} {name}.pcap"
+_CONVERT = "convert it: editcap -F pcap FILE FILE.pcap"
 _ONCE_MORE = "compressed twice; decompress it once and give the result"
 #: First bytes, as a regular expression; what the content is, and what to do.
 CONTENTS: tuple[tuple[bytes, str], ...] = (
@@ -13,10 +13,10 @@ CONTENTS: tuple[tuple[bytes, str], ...] = (
     (rb"\x1f\x8b\x08", _ONCE_MORE),
     (rb"\xfd7zXZ\0", _ONCE_MORE),
     (rb"\x28\xb5\x2f\xfd", _ONCE_MORE),
-    (rb"BZh", "a bzip2 file; decompress it: bunzip2 {name}"),
-    (rb"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d {name}"),
-    (rb"\x1f\x9d", "a compress (.Z) file; decompress it: gunzip {name}"),
-    (rb"LZIP", "an lzip file; decompress it: lzip -d {name}"),
+    (rb"BZh", "a bzip2 file; decompress it: bunzip2 FILE"),
+    (rb"\x04\x22\x4d\x18", "an LZ4 file; decompress it: lz4 -d FILE"),
+    (rb"\x1f\x9d", "a compress (.Z) file; decompress it: gunzip FILE"),
+    (rb"LZIP", "an lzip file; decompress it: lzip -d FILE"),
     (rb"7z\xbc\xaf\x27\x1c", f"a 7-Zip archive; {_UNPACK}"),
     (rb"Rar!\x1a\x07", f"a RAR archive; {_UNPACK}"),
     # The whole header: its first six digits may be a date in a text.
@@ -35,7 +35,6 @@ CONTENTS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def unread_content(head: bytes, name: str) -> str | None:
-    """Return what a content is and what to do with the file of that name; None for one that is not known."""
-    descriptions = (text for magic, text in CONTENTS if re.match(magic, head))
-    return next((text.format(name=name) for text in descriptions), None)
+def unread_content(head: bytes) -> str | None:
+    """Return what a content is and what to do with its file; None for one that is not known."""
+    return next((text for magic, text in CONTENTS if re.match(magic, head)), None)

@@ -7,6 +7,7 @@ time as ``date`` prints it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -23,6 +24,8 @@ from sojourn_ingest.schema import table
 
 #: Rows as objects of Python take fifty times the memory of columns.
 BATCH_ROWS = 2_048
+#: A discipline and its key, as tc names them.
+KEY = re.compile(r"(?:cake\.tins|[a-z0-9_]{1,16})\.[A-Za-z0-9_-]{1,64}")
 TABLES = ("queue_counter", "queue_counter_part")
 
 
@@ -172,7 +175,8 @@ class _Poll:
             reading.refuse(f"counter_out_of_range {name}", count)
         for name in sorted(self._unknown):
             # Once for each content: it is the key that has no column, and no record is refused for it.
-            reason = f"key_without_column {name}"
+            # What tc does not call a key, such as a host, is not quoted.
+            reason = f"key_without_column {name}" if KEY.fullmatch(name) else "key_without_column"
             reading.refuse(reason, 0 if reason in reading.refused else 1)
 
     def facts(self, kept: dict[str, list[dict[str, Any]]]) -> Facts:

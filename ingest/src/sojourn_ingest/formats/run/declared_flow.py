@@ -31,7 +31,7 @@ def _list(value: Any) -> Any:
 def _domain(value: str) -> str:
     name = value.lower().removeprefix("*.").strip(".")
     if re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) is None:
-        raise ValueError(f"{value!r} is not the name of a server; write it as nflxvideo.net, which covers subdomains")
+        raise ValueError(f"{value!r} is not the name of a server; write a domain, which covers its subdomains")
     return name
 
 

@@ -192,7 +192,7 @@ class Manifest(ManifestPart):
         for name in ("bandwidth_bps", "queue"):
             said, of_link = getattr(self, name), None if own is None else getattr(own, name)
             if said is not None and of_link is not None and said != of_link:
-                raise ValueError(f"{name} and links.{self.direction}.{name} differ; leave one of them out")
+                raise ValueError(f"{name} and links/{self.direction}/{name} differ; leave one of them out")
         return self
 
     @model_validator(mode="after")

@@ -110,7 +110,7 @@ class _Result:
     def start(self, data: dict[str, Any]) -> None:
         """Take note of what the test is."""
         titles = (data.get("title"), data.get("extra_data"))
-        self._title = self._hosts.replaced(" ".join(title for title in titles if isinstance(title, str)))
+        self._title = self._hosts.replaced_in_title(" ".join(title for title in titles if isinstance(title, str)))
         test = data.get("test_start")
         test = test if isinstance(test, dict) else {}
         self._is_udp = test.get("protocol") == "UDP"

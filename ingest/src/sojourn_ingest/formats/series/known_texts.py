@@ -83,7 +83,7 @@ TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         ),
         (
             rb"\A\S+ \S+ Testing (?:against )?\S+ \(.*simultaneous sessions|^Measure speed to .* while pinging ",
-            "text of betterspeedtest.sh or speedtest-netperf.sh, which is not read; run flent",
+            "text of betterspeedtest or speedtest-netperf, which is not read; run flent",
         ),
         # Delay.
         (

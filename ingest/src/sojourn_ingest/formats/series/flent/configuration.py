@@ -21,7 +21,7 @@ BULK = re.compile(r"(?:\w+ )?TCP\b", re.IGNORECASE)
 def flent_run(document: FlentDocument, hosts: HostNames, counter_kinds: Iterable[str], file_name: str) -> ToolRun:
     """Return the run that a data file is of. The title comes first; then what was counted, then what tc listed."""
     stored_name = document.text("DATA_FILENAME") or file_name
-    setting = setting_of(hosts.replaced(document.text("TITLE")), stored_name)
+    setting = setting_of(hosts.replaced_in_title(document.text("TITLE")), stored_name)
     kinds = {kind for kind in counter_kinds if kind != "-"}
     shaped, rates = _shaped(document)
     if setting.discipline is None:

@@ -20,8 +20,6 @@ from sojourn_ingest.formats.series.series_rows import SeriesRows
 from sojourn_ingest.formats.series.setting import setting_of
 from sojourn_ingest.host_names import HostNames
 
-LONGEST_TITLE = 1000
-
 
 class Qlog(ConnectionFormat):
     """One qlog file of any draft, as a document or a sequence."""
@@ -53,7 +51,8 @@ class Qlog(ConnectionFormat):
             yield from connections.take(place, trace, event)
         yield from rows.finish()
         hosts = HostNames(context.pseudonymiser)
-        setting = setting_of(hosts.replaced(title[:LONGEST_TITLE]) if isinstance(title, str) else "", source.plain_name)
+        title = hosts.replaced_in_title(title) if isinstance(title, str) else ""
+        setting = setting_of(title, source.plain_name)
         raw = [connection.row(place) for place, connection in enumerate(connections.by_trace_and_group.values())]
         starts = [row["start_ns"] for row in raw if isinstance(row["start_ns"], int)]
         yield from run_rows(ToolRun("qlog", "qlog", setting, start_ns=min(starts, default=None)), source, context)
