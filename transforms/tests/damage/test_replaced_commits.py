@@ -258,3 +258,28 @@ def test_nothing_is_removed_while_a_live_file_is_missing(var: Path, folder: Path
     assert orphan.exists()
     CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)])
     assert not orphan.exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_commit_that_another_lakes_pack_hides_is_not_given_up_unnamed(
+    var: Path, folder: Path, other: Path, is_there: bool
+) -> None:
+    whole, path = facts(var), numbered(var)[3]
+    source = Path(json.loads(path.read_text())["source_path"])
+    path.unlink()
+    (var / "lake" / "packs").mkdir()
+    shutil.copy(_compacted(other), var / "lake" / "packs")
+    ingest(var, folder / "a.txt")
+    content = source.read_bytes()
+    if not is_there:
+        source.unlink()
+    before = sorted((var / "lake" / "data").rglob("*"))
+    done = CliRunner().invoke(maintain, ["repair", "--yes", "--var", str(var)])
+    assert f"{source} {'can be ingested again' if is_there else 'is gone'}" in done.output
+    if not is_there:
+        assert (done.exit_code, sorted((var / "lake" / "data").rglob("*"))) == (1, before)
+        assert CliRunner().invoke(maintain, ["repair", "--drop", "--yes", "--var", str(var)]).exit_code == 0
+    source.write_bytes(content)
+    ingest(var, folder)
+    assert facts(var) == whole
+    assert CliRunner().invoke(maintain, ["verify", "--hashes", "--var", str(var)]).exit_code == 0

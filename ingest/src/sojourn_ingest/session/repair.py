@@ -114,7 +114,8 @@ def plan_repair(storage: Storage, *, full: bool) -> RepairPlan:
         commit.name: commit for place, (_, held) in stored_files(lake).items() if place in damaged for commit in held
     }
     sources = [_source_of(lake, commits[name]) for name in sorted(commits)]
-    if unreadable or verification.missing:
+    # Where a live file is missing too: if a commit or pack of another lake names it, the lake's own may be gone.
+    if unreadable or verification.missing or any(damage.kind == "missing" for damage in verification.damages):
         sources += _without_commit(lake)
     return RepairPlan(unreadable, verification, tuple(sorted(sources, key=lambda source: source.source_path)))
 
@@ -163,7 +164,8 @@ def repair(storage: Storage, plan: RepairPlan, *, give_up: bool) -> bool:
         If another process writes to the lake.
     """
     with storage.held():
-        is_broken = bool(plan.unreadable or plan.verification.missing)
+        has_orphans = any(source.commit is None for source in plan.sources)
+        is_broken = bool(plan.unreadable or plan.verification.missing or has_orphans)
         # Another writer may have changed the lake since the plan was made.
         if is_broken and not give_up and not _all_can_be_ingested_again(Lake(storage, skip=plan.unreadable), plan):
             return False
