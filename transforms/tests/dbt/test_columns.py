@@ -16,7 +16,7 @@ from sojourn_transforms.dbt.columns import (
     declaration_files,
     read_dictionary,
 )
-from sojourn_transforms.dbt.generated import write_generated
+from sojourn_transforms.dbt.generated import MARK, write_generated
 from sojourn_transforms.dbt.staging import rendered_files
 from sojourn_transforms.statistics_marts import STATISTICS_MARTS
 
@@ -89,6 +89,7 @@ def test_every_yaml_file_of_models_is_read(project: Path) -> None:
 def test_shared_columns_are_filled_in_and_groups_follow_the_key(tmp_path: Path) -> None:
     project = write(tmp_path, [RATE, DELAY])
     assert len(write_generated(project)) == 4 + len(rendered_files())
+    assert all(MARK in path.open(encoding="utf-8").readline() for path in (project / GENERATED).rglob("*.*"))
     models = {name: model_of(project, name) for name in ("run_rate", "run_delay")}
     rate, delay = (model["columns"] for model in models.values())
     assert list(rate) == ["study_id", "run_id", "role", "aqm", "mean_ms", "rate"]

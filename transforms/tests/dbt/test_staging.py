@@ -12,7 +12,7 @@ import yaml
 
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.schema.column import Column
-from sojourn_transforms.dbt.generated import write_generated
+from sojourn_transforms.dbt.generated import MARK, write_generated
 from sojourn_transforms.dbt.staging import (
     GIVEN_BY_SOURCE,
     GIVEN_ONCE,
@@ -20,6 +20,7 @@ from sojourn_transforms.dbt.staging import (
     RENAMED,
     RUN_TABLES,
     SOURCES_FILE,
+    SQL_HEADER,
     SUBJECTS,
     rendered_files,
     staging_columns,
@@ -81,10 +82,16 @@ def test_regenerating_restores_a_changed_file_and_removes_an_abandoned_one(tmp_p
     changed = tmp_path / staging_folder("run") / "stg_lake__run.sql"
     changed.write_text("select 1", encoding="utf-8")
     abandoned = tmp_path / staging_folder("run") / "stg_lake__gone.sql"
-    abandoned.write_text("select 1", encoding="utf-8")
+    abandoned.write_text(f"{SQL_HEADER}select 1", encoding="utf-8")
+    theirs = tmp_path / staging_folder("run") / "stg_own.sql"
+    theirs.write_text("select 1", encoding="utf-8")
     assert write_generated(tmp_path) == [changed.relative_to(tmp_path), abandoned.relative_to(tmp_path)]
-    assert not abandoned.exists()
+    assert (abandoned.exists(), theirs.exists()) == (False, True)
     assert write_generated(tmp_path) == []
+
+
+def test_each_generated_file_is_marked() -> None:
+    assert {name for name, text in rendered_files().items() if MARK not in text.splitlines()[0]} == set()
 
 
 def test_every_table_has_one_subject() -> None:

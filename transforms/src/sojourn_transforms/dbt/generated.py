@@ -12,6 +12,9 @@ from pathlib import Path
 from sojourn_transforms.dbt.columns import DICTIONARY, GENERATED, generated_files
 from sojourn_transforms.dbt.staging import STAGING, rendered_files
 
+MARK = "when the models are compiled; not in git."
+"""What the first line of each of these files says."""
+
 
 def write_generated(project: Path) -> list[Path]:
     """Write the files into a dbt project; return those that changed or are gone, by their path in the project.
@@ -34,10 +37,16 @@ def write_generated(project: Path) -> list[Path]:
     for folder in (STAGING, GENERATED):
         for path in sorted((project / folder).rglob("*")):
             relative = path.relative_to(project)
-            if path.suffix in (".sql", ".yml") and relative not in files:
+            if path.suffix in (".sql", ".yml") and relative not in files and _is_generated(path):
                 path.unlink()
                 changed.append(relative)
     return changed
+
+
+def _is_generated(path: Path) -> bool:
+    # A project of others may have models of its own in these folders.
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return MARK in file.readline()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from sojourn_ingest.schema.column import Column, Table
 from sojourn_transforms.dbt.yaml_text import render
 
 HEADER: Final = "# Written from sojourn_ingest.schema when the models are compiled; not in git.\n"
+SQL_HEADER: Final = "{#- Written from sojourn_ingest.schema when the models are compiled; not in git. -#}\n"
 STAGING: Final = Path("staging")
 SOURCES_FILE: Final = STAGING / "_lake__sources.yml"
 
@@ -276,5 +277,5 @@ def rendered_files() -> dict[Path, str]:
     for subject, tables in SUBJECTS.items():
         files[STAGING / subject / f"_stg_{subject}__models.yml"] = render_staging_models(tables)
     for table in TABLES.values():
-        files[staging_folder(table.name) / f"stg_lake__{table.name}.sql"] = render_staging_sql(table)
+        files[staging_folder(table.name) / f"stg_lake__{table.name}.sql"] = SQL_HEADER + render_staging_sql(table)
     return files
