@@ -241,6 +241,8 @@ def test_a_long_message_is_its_beginning_and_its_end(part: str) -> None:
     assert message.endswith(": not a key; correct it")
     # A word in the place of a host may be longer than the host.
     assert len(message) <= 2 * LONGEST_MESSAGE
+    if HIDDEN not in message:
+        assert InputError("reason", message).message == message
 
 
 def test_what_is_left_out_of_a_message_parts_no_host() -> None:

@@ -6,7 +6,7 @@ from sojourn_ingest.hosts_in_text import without_hosts
 
 #: Characters of a message, at most, of which so many stand before and behind what is left out. Its end says what to do.
 LONGEST_MESSAGE = 600
-_BEFORE, _BEHIND = 400, 200
+_BEFORE, _BEHIND = 399, 200
 #: Of what is left out, so many characters are searched: more than a host has, unless it was made to be long.
 _MARGIN = 1000
 

@@ -14,4 +14,5 @@ def one_line(error: Exception) -> str:
         where = "/".join(str(part) for part in first["loc"]) or "content"
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         return f"{where}: {first['msg']}{more}"
-    return " ".join(str(error).split())
+    # Tags as people write them.
+    return " ".join(str(error).replace("tag:yaml.org,2002:", "!!").split())

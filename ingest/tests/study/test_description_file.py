@@ -98,3 +98,8 @@ def test_a_name_that_stands_in_outcomes_is_short_and_plain(template: str, place:
         PARSERS[template](template.format(**names | {place: f'"{name}"'}).encode())
     assert name not in caught.value.message
     assert len(caught.value.message) < 150
+
+
+def test_a_tag_of_yaml_is_named_as_it_is_written() -> None:
+    with pytest.raises(InputError, match=r"constructor for the tag '!!place'"):
+        parse_description(b"sojourn_study: 1\ntitle: !!place x\n")
