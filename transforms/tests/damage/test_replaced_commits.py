@@ -83,6 +83,8 @@ def test_a_commit_of_the_same_file_from_another_lake_is_not_the_one(var: Path, f
     (last,) = {path.name for number, path in numbered(var).items() if number == 4}
     shutil.copy(tmp_path / "again" / "lake" / "commits" / last, var / "lake" / "commits" / last)
     refuse_to_change(var, folder, f"commit {last.removesuffix('.json')} is not the one that the head names")
+    # The others are whole.
+    assert len(verify(Lake(var / "lake"), full=False).missing) == 1
 
 
 def test_swapped_names_of_commits_are_named(var: Path, folder: Path) -> None:

@@ -166,11 +166,11 @@ class Gap:
 
 @dataclass(frozen=True)
 class _Named:
-    """One commit as the head or the next commit names it, and which of the two does."""
+    """One commit as the head or the next commit names it; ``by`` is the name of the next commit, None for the head."""
 
     name: str
     checksum: str | None
-    by: str
+    by: str | None
 
 
 class _Chain:
@@ -183,7 +183,7 @@ class _Chain:
         self.held: defaultdict[int, list[str]] = defaultdict(list)
         self.others: defaultdict[int, list[str]] = defaultdict(list)
         if head is not None and head.commit is not None and head.number > start:
-            self.named[head.number].add(_Named(head.commit, head.checksum, "head"))
+            self.named[head.number].add(_Named(head.commit, head.checksum, None))
         links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
         for commit in commits.values():
             if commit.link is not None and commit.link.number > start:
@@ -198,7 +198,7 @@ class _Chain:
                 if is_end or name in names or is_next_missing:
                     self.held[number].append(name)
                     if link.previous is not None and number > start + 1:
-                        self.named[number - 1].add(_Named(link.previous, link.previous_checksum, "next commit"))
+                        self.named[number - 1].add(_Named(link.previous, link.previous_checksum, name))
                 else:
                     self.others[number].append(name)
                     disowned.add((number - 1, link.previous))
@@ -241,12 +241,14 @@ def gaps(
 
 def altered(commits: Mapping[str, Commit], packs: Collection[Pack], head: Head | None) -> dict[str, str]:
     """Return the commits that are not as the chain says, by name, and what says so: the head or the next commit."""
-    changed = {}
-    for number, all_named in _Chain(commits, covered(packs), head).named.items():
-        for named in all_named:
+    changed: dict[str, str] = {}
+    named_by_number = _Chain(commits, covered(packs), head).named
+    for number in sorted(named_by_number, reverse=True):
+        for named in named_by_number[number]:
             commit = commits.get(named.name)
-            if commit is not None and (
-                commit.link is None or commit.link.number != number or commit.checksum() != named.checksum
-            ):
-                changed[named.name] = named.by
+            # What an altered commit names proves nothing.
+            if commit is not None and named.by not in changed:
+                is_at_place = commit.link is not None and commit.link.number == number
+                if not is_at_place or commit.checksum() != named.checksum:
+                    changed[named.name] = "next commit" if named.by else "head"
     return dict(sorted(changed.items()))
