@@ -140,10 +140,10 @@ def peak_of(path: Path, records: int) -> int:
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     path = tmp_path / "result"
     peaks = []
-    # The smaller file has more than one batch of rows, of each kind.
+    # The smaller file has several batches of rows, of each kind, after which memory does not grow.
     monkeypatch.setattr(pping, "BATCH_ROWS", 500)
     monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, batch_rows=500))
-    for records in (2_000, 8_000):
+    for records in (4_000, 12_000):
         path.write_text(STREAMS[form](records))
         peaks.append(peak_of(path, records))
     assert peaks[1] < 1.25 * peaks[0]
