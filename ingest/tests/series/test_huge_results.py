@@ -143,7 +143,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.
     # The smaller file has several batches of rows, of each kind, after which memory does not grow.
     monkeypatch.setattr(pping, "BATCH_ROWS", 500)
     monkeypatch.setattr(SeriesRows, "__init__", partialmethod(SeriesRows.__init__, batch_rows=500))
-    for records in (4_000, 12_000):
+    for records in (8_000, 16_000):
         path.write_text(STREAMS[form](records))
         peaks.append(peak_of(path, records))
     assert peaks[1] < 1.25 * peaks[0]
