@@ -81,5 +81,20 @@ def test_what_a_killed_process_held_can_be_saved(tmp_path: Path, monkeypatch: py
     killed.kill()
     killed.communicate()
     saved = []
-    with own_folder("sojourn-sort-", tmp_path, lambda folder: saved.append((folder / "spilled").read_bytes())):
+    with own_folder("sojourn-sort-", tmp_path, lambda folder: saved.append((folder / "spilled").read_bytes())) as own:
         assert saved == [b"rows"]
+        (own / "spilled").write_bytes(b"own")
+    assert saved == [b"rows", b"own"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_saved_stays_for_the_next_process(tmp_path: Path) -> None:
+    def fail(_: Path) -> None:
+        raise OSError("no disk")
+
+    with pytest.raises(OSError, match="no disk"), own_folder("sojourn-sort-", tmp_path, fail) as own:
+        (own / "spilled").write_bytes(b"own")
+    assert (own / "spilled").read_bytes() == b"own"
+    saved = []
+    with own_folder("sojourn-sort-", tmp_path, lambda folder: saved.append(folder)):
+        assert (saved, own.exists()) == ([own], False)

@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MARKER = ".sojourn-temporary"
@@ -32,7 +32,8 @@ def own_folder(
     Parameters
     ----------
     before_removal
-        Called with each folder of a killed process, to save what is in it.
+        Called with each folder before it is removed, to save what is in it; if it fails, the folder stays for the next
+        process.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
     remove_abandoned(prefix, place, before_removal)
@@ -42,9 +43,13 @@ def own_folder(
         handle = _marked(folder)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        try:
+            before_removal(folder)
+            _empty(folder)
+        finally:
+            if handle is not None:
+                os.close(handle)
+        _remove_if_empty(folder)
 
 
 def remove_abandoned(prefix: str, parent: Path, before_removal: Callable[[Path], None] = lambda _: None) -> None:
@@ -59,11 +64,30 @@ def remove_abandoned(prefix: str, parent: Path, before_removal: Callable[[Path],
                 # Before it was locked, another process may have removed it.
                 if (folder / MARKER).exists():
                     before_removal(folder)
-                    shutil.rmtree(folder, ignore_errors=True)
+                    _empty(folder)
         except BlockingIOError:
             continue  # its process lives
         finally:
             os.close(handle)
+        if not (folder / MARKER).exists():
+            _remove_if_empty(folder)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what is in a folder, the marker last: until then the next process removes what this one did not."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != MARKER:
+            path.unlink(missing_ok=True)
+    if all(path.name == MARKER for path in folder.iterdir()):
+        (folder / MARKER).unlink(missing_ok=True)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove a folder whose marker is closed: NFS keeps an open file, under another name, in its folder."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _content(folder: Path) -> bytes:
