@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from sojourn_snapshot.documents import read_bytes
 from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
@@ -27,6 +27,8 @@ class MartFile:
     sha256: str
     fingerprint: str | None
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
 
 _LIST = TypeAdapter(list[MartFile])
 
@@ -42,7 +44,7 @@ def read_files(snapshot: Path) -> dict[str, MartFile]:
     path = snapshot / FILES
     content = read_bytes(path)
     try:
-        return {file.name: file for file in _LIST.validate_json(content, strict=True, extra="forbid")}
+        return {file.name: file for file in _LIST.validate_json(content, strict=True)}
     except ValidationError as error:
         raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
 

@@ -32,8 +32,11 @@ def read_pointer(snapshots: Path) -> Pointer | None:
         If CURRENT cannot be read.
     """
     path = snapshots / CURRENT
-    if not path.exists():
-        return None
+    try:
+        if not path.exists():
+            return None
+    except OSError as error:
+        raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
     try:
         return Pointer.model_validate_json(read_bytes(path))
     except ValidationError as error:
