@@ -72,7 +72,8 @@ def empty_warehouse(session: SparkSession) -> None:
             continue
         if not (folder / MARKER).exists():
             raise SparkError(
-                f"{folder} is not of sojourn build; remove it, or set spark.sql.warehouse.dir to another folder"
+                f"{folder} has no {MARKER}, as tables of sojourn build have; remove it, or set spark.sql.warehouse.dir "
+                "to another folder"
             )
         if schema in databases:
             session.sql(f"drop database {schema} cascade")
