@@ -37,6 +37,7 @@ def test_what_is_too_much_or_malformed_is_refused(name: str) -> None:
             [{"annotation_layers": [{"overrides": {"time_range": 1}}]}],
             [{"annotation_layers": [{"overrides": {"a": 1}}]}],
         ),
+        ([{"metrics": ["x"], "time_offsets": ["1 day ago"]}], [{"columns": ["x"], "time_offsets": ["1 day ago"]}]),
         ([{"columns": ["x"] * 150}] * 2, [{"columns": ["x"] * 150, "orderby": [["x", True]]}] * 2),
         ([{"filters": [{"val": [1] * 2_500}]}] * 2, [{"filters": [{"val": 1}, {"val": ["x"] * 5_000}]}]),
         ([{"columns": ["x" * 255]}], [{"columns": ["x" * 256]}]),
@@ -64,6 +65,11 @@ def test_a_bound_holds_from_both_sides(most: list[dict[str, Any]], more: list[di
             [],
         ),
         ({"row_limit": 2**20}, {"row_limit": 2**20 + 1}, ["x" * 48] * 2),
+        (
+            {"metrics": ["x" * 48], "time_offsets": ["1 day ago"], "row_limit": 2**20},
+            {"metrics": ["x" * 48], "time_offsets": ["1 day ago", "2 days ago"], "row_limit": 2**20},
+            [],
+        ),
     ],
 )
 def test_a_large_answer_is_refused_before_it_is_computed(

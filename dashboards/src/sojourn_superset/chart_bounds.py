@@ -78,6 +78,8 @@ def refuse_excess(queries: Sequence[Mapping[str, Any]]) -> None:
     for kind, part in parts:
         _refuse_malformed(kind, part)
     for query in queries:
+        # Superset joins the rows of each offset by the columns, which repeat unless metrics group them.
+        _require(not query.get("time_offsets") or bool(query.get("metrics")), "time_offsets require metrics")
         _refuse_excess_of_operations([each for each in query.get("post_processing") or () if each])
         for layer in query.get("annotation_layers") or ():
             others = sorted(set(layer.get("overrides") or ()) - LAYER_OVERRIDES)
@@ -94,7 +96,12 @@ def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[
     """
     size = 0
     for query in queries:
-        labels = [_label(part) for name in ("columns", "metrics") for part in query.get(name) or ()] or columns
+        metrics = [_label(part) for part in query.get("metrics") or ()]
+        # Each offset repeats the metrics.
+        labels = [
+            *map(_label, query.get("columns") or ()),
+            *metrics * (1 + len(query.get("time_offsets") or ())),
+        ] or columns
         size += (query.get("row_limit") or 0) * sum(len(label) + BYTES_OF_A_VALUE for label in labels)
     _require(
         size <= LARGEST_ANSWER_BYTES,
@@ -219,6 +226,7 @@ def _bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
     from superset.commands.chart.exceptions import TimeRangeParseFailError
+    from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
     from superset.utils import date_parser, pandas_postprocessing
 
@@ -229,7 +237,11 @@ def bound_charts() -> None:
         context = create(factory, **question)
         # Superset has put a row limit where there was none, or too high a one.
         columns = [column.column_name for column in context.datasource.columns] if context.datasource else []
-        refuse_large_answer([query.to_dict() for query in context.queries], columns)
+        sizes = [{**query.to_dict(), "time_offsets": query.time_offsets} for query in context.queries]
+        if context.result_type in (ChartDataResultType.SAMPLES, ChartDataResultType.DRILL_DETAIL):
+            # These have all columns, whatever was named.
+            sizes = [{"row_limit": query["row_limit"]} for query in sizes]
+        refuse_large_answer(sizes, columns)
         return context
 
     def time_of_few_words(expression: str | None = None) -> Any:
