@@ -31,6 +31,10 @@ KEEPING = (
     "/api/v1/explore/permalink",
     "/api/v1/sqllab/permalink",
 )
+#: An annotation layer that a chart was saved with.
+LAYER = {
+    "annotationType": "EVENT", "sourceType": "NATIVE", "name": "a", "show": True, "showMarkers": False, "value": 1,
+}  # fmt: skip
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -105,6 +109,8 @@ class Asking:
             "use your own condition in a chart": self.rows(metrics=[METRIC], extras={"where": "(packets > 1)"}),
             "use an operation that a chart has": self.rows(columns=["packets"], post_processing=[OPERATION]),
             "use your own operation in a chart": self.rows(columns=["packets"], post_processing=[OWN_OPERATION]),
+            "use an annotation layer that a chart has": self.rows(annotation_layers=[LAYER]),
+            "use your own annotation layer in a chart": self.rows(annotation_layers=[{**LAYER, "name": "b"}]),
             "create charts": self.status("POST", "/api/v1/chart/", chart),
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
@@ -132,11 +138,15 @@ def main() -> None:
     with app.app_context():
         from superset import db
         from superset import security_manager as manager
+        from superset.models.annotations import AnnotationLayer
         from superset.models.slice import Slice
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
         chart.params = json.dumps({**json.loads(chart.params), "metric": METRIC, "adhoc_filters": [CONDITION]})
-        chart.query_context = json.dumps({"queries": [{"columns": ["packets"], "post_processing": [OPERATION]}]})
+        chart.query_context = json.dumps(
+            {"queries": [{"columns": ["packets"], "post_processing": [OPERATION], "annotation_layers": [LAYER]}]}
+        )
+        db.session.add(AnnotationLayer(id=LAYER["value"], name="events"))
         db.session.commit()
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
