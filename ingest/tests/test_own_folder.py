@@ -98,3 +98,9 @@ def test_a_folder_that_cannot_be_saved_stays_for_the_next_process(tmp_path: Path
     saved = []
     with own_folder("sojourn-sort-", tmp_path, lambda folder: saved.append(folder)):
         assert (saved, own.exists()) == ([own], False)
+
+
+def test_a_folder_that_somebody_removed_is_no_error(tmp_path: Path) -> None:
+    with own_folder("sojourn-sort-", tmp_path) as own:
+        shutil.rmtree(own)
+    assert list(tmp_path.iterdir()) == []

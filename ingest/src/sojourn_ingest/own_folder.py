@@ -74,14 +74,15 @@ def remove_abandoned(prefix: str, parent: Path, before_removal: Callable[[Path],
 
 
 def _empty(folder: Path) -> None:
-    """Remove what is in a folder, the marker last: until then the next process removes what this one did not."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != MARKER:
-            path.unlink(missing_ok=True)
-    if all(path.name == MARKER for path in folder.iterdir()):
-        (folder / MARKER).unlink(missing_ok=True)
+    """Remove what is in a folder, the marker last: until then the next process removes what this one could not."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != MARKER:
+                path.unlink(missing_ok=True)
+        if all(path.name == MARKER for path in folder.iterdir()):
+            (folder / MARKER).unlink(missing_ok=True)
 
 
 def _remove_if_empty(folder: Path) -> None:
