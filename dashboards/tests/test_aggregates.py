@@ -153,7 +153,7 @@ def test_the_medians_of_a_statement_take_a_bounded_number_of_values(
             text(f"{ROWS} SELECT median(x), percentile(x, 25) FROM n".format(rows=rows))
         ).fetchall()
 
-    # Each statement counts anew.
+    # The bound is per statement.
     assert medians(50) == medians(50) == [(25.5, 13.25)]
     with pytest.raises((DBAPIError, Error), match="medians and percentiles of a statement take at most 100 values"):
         medians(51)

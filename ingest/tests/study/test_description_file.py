@@ -1,4 +1,4 @@
-"""How a description file is told from other files, and what names it may give, for each of the three kinds."""
+"""How description files of the three kinds are recognised, and which names they may contain."""
 
 from pathlib import Path
 

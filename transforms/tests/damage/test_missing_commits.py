@@ -1,4 +1,4 @@
-"""A commit or head that was deleted or written anew is named, and nothing is removed until it is back or given up."""
+"""Deleted or rewritten commits and heads are named; nothing is removed until they are restored or dropped."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def refuse_to_change(var: Path, folder: Path, message: str) -> None:
     with pytest.raises(LakeDamagedError, match=message):
         build(Paths(var), lambda _: None)
     result = CliRunner().invoke(maintain, ["compact", "--var", str(var)])
-    # What cannot be read is told by the command line around this one.
+    # The command that calls this one reports what cannot be read.
     assert (result.exit_code, message in f"{result.output} {result.exception}") == (1, True), result.output
     assert objects_of(var) == before
 
