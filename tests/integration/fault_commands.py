@@ -20,7 +20,6 @@ import obstore.store  # noqa: F401 - loaded here, so that no fork has to
 import pyarrow.parquet as pq
 
 from sojourn_ingest import named_points
-from sojourn_ingest.arrow_alone import keep_pandas_out
 
 # What the commands import when they are called, likewise.
 from sojourn_ingest.cli import (
@@ -30,6 +29,7 @@ from sojourn_ingest.cli import (
 )
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_process.arrow_alone import keep_pandas_out
 from sojourn_transforms import maintenance  # noqa: F401
 from sojourn_transforms.mart import Mart, MartColumn
 from sojourn_transforms.publishing import publish_snapshot

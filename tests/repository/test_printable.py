@@ -9,21 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_api.printable import printable as printable_of_the_api
 from sojourn_ingest.cli import main
-from sojourn_ingest.printable import markup, printable
+from sojourn_process.printable import markup, printable
 
 #: Clears the screen; forges a line; turns the direction of writing; a byte that is no text; separators of lines.
 HOSTILE = "a\x1b[2J\x1b[31mb\nerror: forged\r\t\u202egpj.exe\u2028\x9b1m\udc80\x7f\0c"
 
 
-@pytest.mark.parametrize("function", [printable, printable_of_the_api])
-def test_a_hostile_text_is_one_printable_line(function: type[printable]) -> None:
-    shown = function(HOSTILE)
+def test_a_hostile_text_is_one_printable_line() -> None:
+    shown = printable(HOSTILE)
     assert shown.isprintable()
     assert shown.startswith("a\\x1b[2J")
     assert "\\nerror: forged" in shown
-    assert function("Überholt: пример, 測試 [x] …") == "Überholt: пример, 測試 [x] …"
+    assert printable("Überholt: пример, 測試 [x] …") == "Überholt: пример, 測試 [x] …"
 
 
 def test_rich_takes_no_part_of_a_text_as_markup() -> None:

@@ -33,7 +33,9 @@ finally:
 
 #: Typer with what it is made of, and the packages that declare commands and the names in their choices.
 TYPER = {"typer", "click", "annotated_doc"}
-DECLARED = {"sojourn_ingest", "sojourn_transforms", "sojourn_statistics", "sojourn_api", "sojourn_testbed"}
+DECLARED = {
+    "sojourn_ingest", "sojourn_process", "sojourn_transforms", "sojourn_statistics", "sojourn_api", "sojourn_testbed",
+}  # fmt: skip
 COMMAND = TYPER | DECLARED
 #: Loaded where they are installed: by Typer to guess the shell, by pyarrow for time zones (dateutil, which needs six).
 ALLOWED = {"shellingham", "typing_extensions", "colorama", "dateutil", "six"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn_api.printable import printable
+from sojourn_process.printable import printable
 
 if TYPE_CHECKING:
     import uvicorn
@@ -206,9 +206,9 @@ def _run_workers(config: uvicorn.Config, listener: socket.socket, settings: Sett
     """Serve with several processes, which take connections from one socket and follow one CURRENT each."""
     from uvicorn.supervisors import Multiprocess
 
-    from sojourn_api.own_folder import own_folder
     from sojourn_api.settings import answer_bytes_that_fit, memory_that_fits
     from sojourn_api.snapshot import duckdbs_bound
+    from sojourn_process.own_folder import own_folder
 
     os.environ["SOJOURN_SNAPSHOTS"] = str(settings.snapshots_folder)
     if settings.api_memory is None:

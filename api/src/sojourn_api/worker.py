@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from sojourn_api.app import create_app
-from sojourn_api.arrow_alone import keep_pandas_out
-from sojourn_api.printable import PrintableFormatter
 from sojourn_api.safety.admission import AdmissionMiddleware
 from sojourn_api.safety.slow_clients import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import PrintableFormatter
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn_api.own_folder import MARKER
+from sojourn_process.own_folder import MARKER
 
 DOCUMENTS = {
     "CITATION.cff", "LICENCES.md", "SHA256SUMS", "build.json", "catalog.json",

@@ -21,6 +21,7 @@ from sojourn_ingest.formats.series.texts_for_people import LONGEST_START_BYTES
 
 PACKAGES = (
     "sojourn_ingest",
+    "sojourn_process",
     "sojourn_snapshot",
     "sojourn_statistics",
     "sojourn_transforms",

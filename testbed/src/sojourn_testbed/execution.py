@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sojourn_ingest.own_folder import own_folder
+from sojourn_process.own_folder import own_folder
 from sojourn_testbed.backend.backend import Backend
 from sojourn_testbed.cells import Run, blocks
 from sojourn_testbed.ledger import Attempt, Ledger

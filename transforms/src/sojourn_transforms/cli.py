@@ -66,7 +66,7 @@ def build_command(
     from rich.console import Console
 
     from sojourn_ingest.paths import Paths
-    from sojourn_ingest.printable import counted, markup, output_console
+    from sojourn_process.printable import counted, markup, output_console
     from sojourn_transforms.build import BuildError, build
     from sojourn_transforms.shown_progress import shown_progress
     from sojourn_transforms.spark.session import SparkError
@@ -110,7 +110,7 @@ def print_changes(out: Console, report: BuildReport) -> None:
     """Print the marts that changed; of those without rows, which most are in a small lake, only how many there are."""
     from rich.table import Table
 
-    from sojourn_ingest.printable import counted
+    from sojourn_process.printable import counted
 
     with_rows = [change for change in report.changes if change.rows or change.rows_before]
     if with_rows:
@@ -150,7 +150,7 @@ def compare_builds_command(
     import duckdb
     from rich.console import Console
 
-    from sojourn_ingest.printable import counted, markup, output_console
+    from sojourn_process.printable import counted, markup, output_console
     from sojourn_snapshot.errors import DamagedSnapshotError
     from sojourn_transforms.comparing_builds import compare_builds
 

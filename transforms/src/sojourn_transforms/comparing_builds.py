@@ -14,8 +14,8 @@ from sojourn_ingest.command_line import no_installation
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted
 from sojourn_ingest.schema import TABLES
+from sojourn_process.printable import counted
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, read_catalogue
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer

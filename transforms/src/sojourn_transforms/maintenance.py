@@ -23,8 +23,8 @@ from sojourn_ingest.lake.compaction import (
 )
 from sojourn_ingest.lake.expiry import Expiry, expire, plan_expiry
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup, output_console
 from sojourn_ingest.schema import TABLES
+from sojourn_process.printable import counted, markup, output_console
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 DAY_NS = 86_400 * 10**9

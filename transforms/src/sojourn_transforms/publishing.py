@@ -17,7 +17,7 @@ import duckdb
 
 from sojourn_ingest import named_points
 from sojourn_ingest.lake.storage.folder import flush
-from sojourn_ingest.own_folder import own_folder
+from sojourn_process.own_folder import own_folder
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, write_catalogue
 from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from sojourn_ingest.printable import markup, printable
+from sojourn_process.printable import markup, printable
 
 #: Seconds between plain lines: a log of a long build stays short.
 EVERY_S = 10

@@ -14,8 +14,8 @@ from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import repair_command, unreadable_objects
 from sojourn_ingest.lake.verification import Verification, record_hashes, unnamed_outcomes, verify
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup, output_console
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
+from sojourn_process.printable import counted, markup, output_console
 from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
 #: Names of files that are printed one by one.

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 from transforms.tests.running.conftest import OnEngine
 
-from sojourn_ingest import own_folder
 from sojourn_ingest.lake import Lake
+from sojourn_process import own_folder
 from sojourn_transforms.running.data_tests import condition_of
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.statements import ModelError, Statement

@@ -13,7 +13,7 @@ import pytest
 from transforms.tests.snapshot.small_builds import put
 from typer.testing import CliRunner
 
-from sojourn_ingest.own_folder import MARKER
+from sojourn_process.own_folder import MARKER
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import damages, refuse_damage

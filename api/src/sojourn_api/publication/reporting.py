@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 
 import typer
 
-from sojourn_api.own_folder import own_folder
-from sojourn_api.printable import printable
 from sojourn_api.publication.declaration import Choice, Publication
 from sojourn_api.publication.errors import PublicationError
 from sojourn_api.publication.permalinks import Answer
@@ -25,6 +23,8 @@ from sojourn_api.publication.verifying import (
     recompute,
 )
 from sojourn_api.publication.writing import Order, check_target, declare, publish
+from sojourn_process.own_folder import own_folder
+from sojourn_process.printable import printable
 
 SHOWN = 12
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from sojourn_api.own_folder import own_folder, remove_abandoned
+from sojourn_process.own_folder import own_folder, remove_abandoned
 
 NEW, OLD = "new", "old"
 

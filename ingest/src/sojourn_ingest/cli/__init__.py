@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sojourn_ingest import __version__
 from sojourn_ingest.operator_error import OperatorError
-from sojourn_ingest.printable import PrintableFormatter, printable
+from sojourn_process.printable import PrintableFormatter, printable
 
 COMMAND_GROUP = "sojourn.commands"
 

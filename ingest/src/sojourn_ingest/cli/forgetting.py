@@ -12,15 +12,15 @@ import typer
 from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import output_console, printable
 from sojourn_ingest.secrets_file import address_key, forget_key
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import output_console, printable
 
 HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn_ingest.printable import counted, printable
+from sojourn_process.printable import counted, printable
 
 if TYPE_CHECKING:
     from sojourn_ingest.synthetic.connection_files import GeneratedFile

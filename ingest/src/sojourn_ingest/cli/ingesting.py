@@ -17,7 +17,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from sojourn_ingest.addresses import AddressPolicy, Pseudonymiser
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.cli.inputs_of_crate import staged_inputs
 from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
 from sojourn_ingest.enrichment import AccessRules, CircuitTable, Enrichment, PrefixList
@@ -29,7 +28,6 @@ from sojourn_ingest.formats.registry import UNKNOWN_TEXT
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.storage.folder import FolderStorage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, markup, output_console, printable
 from sojourn_ingest.remote import RemotePath, is_remote
 from sojourn_ingest.remote.copies import folder_of_copies
 from sojourn_ingest.secrets_file import address_key, forget_key
@@ -37,6 +35,8 @@ from sojourn_ingest.session import Attempt, IngestSession, Runner, ThreadRunner,
 from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.recorded_paths import recorded_below
 from sojourn_ingest.session.survey import Survey, survey
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import counted, markup, output_console, printable
 
 MESSAGES_SHOWN = 12
 REASONS_SHOWN = 6

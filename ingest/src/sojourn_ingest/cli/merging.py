@@ -14,7 +14,7 @@ from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted, printable
+from sojourn_process.printable import counted, printable
 
 
 def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_checked: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 
 
 def register(app: typer.Typer) -> None:

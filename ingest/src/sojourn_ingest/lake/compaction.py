@@ -26,8 +26,8 @@ from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.storage import Storage
 from sojourn_ingest.lake.verification import check_files, stored_files
 from sojourn_ingest.memory import duckdb_memory
-from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.schema import TABLES, Table, table
+from sojourn_process.own_folder import own_folder
 
 MEMORY_BYTES = 2 * 2**30
 """Most memory of a sort, which spills beyond it."""

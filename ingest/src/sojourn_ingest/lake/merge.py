@@ -22,8 +22,8 @@ from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.purge import of_source
 from sojourn_ingest.operator_error import OperatorError
-from sojourn_ingest.printable import counted
 from sojourn_ingest.schema import TABLES
+from sojourn_process.printable import counted
 
 OUTCOMES = "ingest_outcome"
 #: How the part of a version that names the address key is written; see `Versions`.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import typer
 
-from sojourn_ingest.printable import counted, markup, printable
 from sojourn_ingest.session import Attempt
+from sojourn_process.printable import counted, markup, printable
 from sojourn_transforms.look.content import LOOK
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.looking import look

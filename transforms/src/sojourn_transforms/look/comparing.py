@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn_ingest.arrow_alone import keep_pandas_out
-from sojourn_ingest.own_folder import own_folder
-from sojourn_ingest.printable import counted
 from sojourn_ingest.session import Attempt
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.own_folder import own_folder
+from sojourn_process.printable import counted
 from sojourn_statistics.comparison.metrics import METRICS
 from sojourn_statistics.findings.settings import Difference, settings_finding
 from sojourn_transforms import __version__

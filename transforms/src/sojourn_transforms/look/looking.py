@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.formats.series.run_rows import MANIFESTS
 from sojourn_ingest.operator_error import OperatorError
-from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.session import Attempt, files_below
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.own_folder import own_folder
 from sojourn_transforms import __version__
 from sojourn_transforms.look.content import LOOK, Figure, Frame, Page, Section, Tile
 from sojourn_transforms.look.sections.calls import calls_sections

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn_ingest.operator_error import OperatorError
-from sojourn_ingest.own_folder import own_folder
+from sojourn_process.own_folder import own_folder
 from sojourn_transforms.look.html import is_ours
 
 

@@ -16,10 +16,10 @@ from sojourn_ingest.enrichment import Enrichment
 from sojourn_ingest.enrichment.access_rules import bundled_rules
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.lake import Lake
-from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.secrets_file import address_key, forget_key
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
+from sojourn_process.own_folder import own_folder
 from sojourn_transforms.look.texts import natural
 from sojourn_transforms.models_in_memory import ModelsInMemory
 from sojourn_transforms.project import find_project

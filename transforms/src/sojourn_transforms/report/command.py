@@ -13,10 +13,10 @@ from pathlib import Path
 
 import typer
 
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import markup, printable
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import markup, printable
 from sojourn_transforms.look.html import html_of
 from sojourn_transforms.look.numbers import json_of
 from sojourn_transforms.look.page_file import check_place, has_display, write_page

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_transforms.figures import runs_and_boxes
 from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.drawing import drawn

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_statistics.mixed.residuals import normal_scores
 from sojourn_statistics.samples.estimate import SignificanceTest
 from sojourn_transforms.figures import normal_quantiles, residuals_by_fitted

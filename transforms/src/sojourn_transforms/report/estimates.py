@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_statistics.mixed.contrasts import AVERAGED, Contrast, cell_weights, contrasts, terms
 from sojourn_statistics.mixed.fitting import LinearEstimate
 from sojourn_statistics.significance.multiplicity import corrected

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_statistics.mixed.design import design_of
 from sojourn_statistics.mixed.fitting import fit_mixed
 from sojourn_statistics.mixed.residuals import check_residuals

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from sojourn_ingest.engine_error import EngineError
 from sojourn_ingest.memory import memory_bytes
-from sojourn_ingest.own_folder import own_folder
 from sojourn_ingest.paths import Paths
+from sojourn_process.own_folder import own_folder
 from sojourn_transforms.engine_variables import MASTER_VARIABLE
 from sojourn_transforms.spark.class_archive import archives_folder, class_archive
 from sojourn_transforms.spark.java_options import SMALLEST_PART_MIB, executor_options, local_options, part_mib

@@ -15,9 +15,9 @@ from pathlib import Path
 import duckdb
 import typer
 
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.schema import TABLES
+from sojourn_process.arrow_alone import keep_pandas_out
 from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 

@@ -11,14 +11,14 @@ import duckdb
 import typer
 from rich.console import Console
 
-from sojourn_ingest.arrow_alone import keep_pandas_out
 from sojourn_ingest.cli.ingesting import IngestOptions, enrichment_of, pseudonymiser_of
 from sojourn_ingest.forgotten import ForgottenListError
 from sojourn_ingest.input_error import InputError
 from sojourn_ingest.lake import LakeBusyError
 from sojourn_ingest.lake.compaction import CompactionError
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import markup, printable
+from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import markup, printable
 from sojourn_transforms.build import BuildError, BuildReport, build
 from sojourn_transforms.engine import DuckDbEngine
 from sojourn_transforms.watching.arrivals import WatchedFolders

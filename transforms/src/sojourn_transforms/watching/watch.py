@@ -22,11 +22,11 @@ from sojourn_ingest.lake.compaction import CompactionError, compact, plan_compac
 from sojourn_ingest.lake.storage import FolderStorage
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.printable import counted
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner
 from sojourn_ingest.session.disk_need import disk_need
 from sojourn_ingest.session.plan import RecordingLimit
 from sojourn_ingest.session.recorded import recorded_as_it_is
+from sojourn_process.printable import counted
 from sojourn_transforms.build import BuildError, BuildReport
 from sojourn_transforms.watching.arrivals import Arrivals, WatchedFolders
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sojourn_ingest.lake.storage.interface import kept_of
-from sojourn_ingest.own_folder import own_folder
+from sojourn_process.own_folder import own_folder
 
 
 class RemoteCopies:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_transforms.figures import Curve, over_time
 from sojourn_transforms.look.content import COUNTED, Column, Evidence, Figure, Section, Table
 from sojourn_transforms.look.drawing import drawn

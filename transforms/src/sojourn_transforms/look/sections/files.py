@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_transforms.look.content import COUNTED, Column, Evidence, Section, Table
 from sojourn_transforms.look.texts import in_words, natural, plain
 from sojourn_transforms.look.view import View, path_text

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_statistics.histogram.log_linear import bin_lower_us, bin_upper_us
 from sojourn_transforms.figures import Curve, delay_cdf, over_time
 from sojourn_transforms.look.content import Column, Evidence, Figure, Section, Table

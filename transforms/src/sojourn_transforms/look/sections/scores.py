@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn_ingest.printable import counted
+from sojourn_process.printable import counted
 from sojourn_transforms.look.content import Column, Evidence, Section, Table
 from sojourn_transforms.look.view import View
 

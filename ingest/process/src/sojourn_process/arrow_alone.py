@@ -1,4 +1,4 @@
-"""Keeps pyarrow from loading pandas, which no reader needs."""
+"""Keeps pyarrow from loading pandas, which no reader needs, nor the service until statsmodels does."""
 
 from __future__ import annotations
 
