@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from sojourn_api.app import create_app
+from sojourn_api.http.head import HeadMiddleware
 from sojourn_api.safety.admission import AdmissionMiddleware
 from sojourn_api.safety.slow_clients import ConnectionLimits, PiecesMiddleware, connections_that_fit
 from sojourn_api.settings import Settings
@@ -27,6 +28,7 @@ def guarded_app(settings: Settings) -> FastAPI:
     """Return the application with the limits of a service: the Host header of a request must name this machine."""
     keep_pandas_out()
     app = create_app(settings)
+    app.add_middleware(HeadMiddleware)
     # Outside everything else, so that what is refused costs nothing more.
     names = (socket.gethostname(), socket.getfqdn(), *settings.api_hosts)
     app.add_middleware(AdmissionMiddleware, client_requests=settings.api_client_requests, names=names)

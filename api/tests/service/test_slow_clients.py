@@ -125,11 +125,26 @@ def test_a_head_that_is_too_large_is_refused_in_words(
         (b"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", b"400"),
         (b"no request at all\r\n\r\n", b"400"),
+        (b"CONNECT evil.example:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
+        (b"GET http://[::1/x HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
+        (b"GET http:///x HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
         (CHUNKED + b"0\r\n" + b"a: b\r\n" * 150 + b"\r\n", b"413"),
         (CHUNKED + b"no length\r\n\r\n", b"413"),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"no request at all\r\n\r\n", b"200"),
     ],
-    ids=["answer", "unknown address", "unknown host", "hosts", "no request", "trailers", "chunk", "behind a request"],
+    ids=[
+        "answer",
+        "unknown address",
+        "unknown host",
+        "hosts",
+        "no request",
+        "tunnel",
+        "half an address",
+        "no host",
+        "trailers",
+        "chunk",
+        "behind a request",
+    ],
 )
 def test_every_answer_is_taken_for_what_it_says(
     server: Server, connections: contextlib.ExitStack, request_: bytes, status: bytes
@@ -154,6 +169,21 @@ def test_heads_at_the_bounds_are_answered_one_after_the_other(server: Server) ->
             connection.request("GET", "/healthz", headers=headers)
             answer = connection.getresponse()
             assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+
+
+def test_head_gets_the_headers_of_get_and_no_body(server: Server) -> None:
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
+    with contextlib.closing(connection):
+        for target in ("/v1/studies", "/v1/datasets/wide/rows?limit=5", "/nothing"):
+            # On one connection, so that a body that was sent would be read as the next response.
+            answers = []
+            for method in ("HEAD", "GET"):
+                connection.request(method, target)
+                answer = connection.getresponse()
+                headers = {name.lower(): value for name, value in answer.getheaders()}
+                answers.append((answer.status, headers.get("content-type"), headers.get("etag"), bool(answer.read())))
+            assert answers[0] == (*answers[1][:3], False)
+            assert answers[1][3]
 
 
 def test_trailers_without_end_are_not_kept(server: Server, connections: contextlib.ExitStack) -> None:

@@ -157,8 +157,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Respond to the request; one in chunks, whose trailers would be kept as headers are, ends its connection."""
-        self._is_in_body = True
         super().on_headers_complete()
+        # Not before: there the parser stops at an invalid target, such as that of CONNECT, and nothing responds to it.
+        self._is_in_body = True
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             self._ends_with_answer = True
 
