@@ -15,6 +15,7 @@ from superset.app import create_app
 from superset_requests import chart_question, logged_in, token_of
 
 from sojourn_superset import kept_state
+from sojourn_superset.security import ADMINISTRATORS_ONLY
 
 PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
 #: An expression, and a condition in SQL, that a chart has.
@@ -35,6 +36,9 @@ KEEPING = (
 LAYER = {
     "annotationType": "EVENT", "sourceType": "NATIVE", "name": "a", "show": True, "showMarkers": False, "value": 1,
 }  # fmt: skip
+#: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
+OTHERS = 900
+TAG = "of somebody else"
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -96,6 +100,7 @@ class Asking:
         dataset = self.question["datasource"]["id"]
         chart = {"slice_name": self.user, "viz_type": "table", "datasource_id": dataset, "datasource_type": "table"}
         dashboard = {"dashboard_title": self.user}
+        theme = {"theme_name": self.user, "json_data": "{}"}
         users, roles = related_lists(app, self.user_name)
         another = {"database_name": self.user, "sqlalchemy_uri": "postgresql://192.0.2.1/x"}
         return {
@@ -115,6 +120,22 @@ class Asking:
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
             "change someone else's dashboard": self.status("PUT", "/api/v1/dashboard/1", {"css": f"/* {self.user} */"}),
+            "change someone else's CSS template": self.status(
+                "PUT", f"/api/v1/css_template/{OTHERS}", {"css": self.user}
+            ),
+            "change someone else's annotation layer": self.status(
+                "PUT", f"/api/v1/annotation_layer/{LAYER['value']}", {"descr": self.user}
+            ),
+            "change someone else's theme": self.status("PUT", f"/api/v1/theme/{OTHERS}", theme),
+            "create themes": self.status("POST", "/api/v1/theme/", theme),
+            "import themes": self.status("POST", "/api/v1/theme/import/"),
+            "tag charts and dashboards": self.status(
+                "POST",
+                "/api/v1/tag/bulk_create",
+                {"tags": [{"name": self.user, "objects_to_tag": [["dashboard", 1]]}]},
+            ),
+            "delete tags": self.status("DELETE", f"/api/v1/tag/?q=!('{TAG}')"),
+            "empty the cache of charts": self.status("POST", "/api/v1/cachekey/invalidate", {"datasource_uids": []}),
             "create datasets": self.status(
                 "POST", "/api/v1/dataset/", {"database": 1, "table_name": f"of {self.user}", "sql": "SELECT 1 AS one"}
             ),
@@ -139,7 +160,9 @@ def main() -> None:
         from superset import db
         from superset import security_manager as manager
         from superset.models.annotations import AnnotationLayer
+        from superset.models.core import CssTemplate, Theme
         from superset.models.slice import Slice
+        from superset.tags.models import Tag, TagType
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
         chart.params = json.dumps({**json.loads(chart.params), "metric": METRIC, "adhoc_filters": [CONDITION]})
@@ -147,11 +170,22 @@ def main() -> None:
             {"queries": [{"columns": ["packets"], "post_processing": [OPERATION], "annotation_layers": [LAYER]}]}
         )
         db.session.add(AnnotationLayer(id=LAYER["value"], name="events"))
+        db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))
+        db.session.add(Theme(id=OTHERS, theme_name="one", json_data="{}"))
+        db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))
         db.session.commit()
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
                 user_roles = [manager.find_role(role) for role in roles]
                 assert manager.add_user(user, user, "Tester", f"{roles[0]}@{len(roles)}", user_roles, PASSWORD), user
+        administrators_only = {
+            role: sorted(
+                name
+                for permission in manager.find_role(role).permissions
+                if (name := (permission.permission.name, permission.view_menu.name)) in ADMINISTRATORS_ONLY
+            )
+            for role in ("Gamma", "Alpha", "Admin")
+        }
     question = chart_question(app)
     answers: dict[str, Any] = {
         "not logged in": Asking(app.test_client(), {}, question, "not logged in").everything(app)
@@ -166,6 +200,7 @@ def main() -> None:
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
     }
+    answers["administrators only"] = administrators_only
     answers["logins"] = logins(app)
     answers["malformed logins"] = [
         app.test_client().post("/api/v1/security/login", data=body, content_type="application/json").status_code

@@ -15,6 +15,8 @@ from prepared_database import put_prepared_database
 from superset_questions import ARRANGED, LAYERS, MALFORMED, OWN_OPERATIONS, TOO_MUCH
 from test_import import write_assets
 
+from sojourn_superset.security import ADMINISTRATORS_ONLY
+
 pytestmark = pytest.mark.integration
 
 KEY = "kq3Zt0uVdXw1RfYb7sLmNc5hGpJ9eA2oTiWy"
@@ -104,9 +106,15 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
     stated = {(user, what): cell for what, *cells in rows for user, cell in zip(users, cells, strict=True)}
     permissions = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
     assert permissions == stated
-    assert set(users) == set(roles) - {"logins", "malformed logins", "kept", "too large"}
+    assert set(users) == set(roles) - {"logins", "malformed logins", "kept", "too large", "administrators only"}
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
+
+
+def test_only_administrators_change_what_belongs_to_everybody(roles: dict[str, Any]) -> None:
+    having = {role: {tuple(name) for name in names} for role, names in roles["administrators only"].items()}
+    # Admin's are those that Superset has: a version that names one otherwise is noticed.
+    assert having == {"Gamma": set(), "Alpha": set(), "Admin": ADMINISTRATORS_ONLY}
 
 
 def test_ten_logins_a_minute_are_taken_from_one_address_by_each_way(roles: dict[str, Any]) -> None:

@@ -15,7 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sojourn_superset.security import VIEWER, VIEWER_PERMISSIONS, sync_viewer_role
+from sojourn_superset.security import (
+    ADMINISTRATORS_ONLY,
+    VIEWER,
+    VIEWER_PERMISSIONS,
+    keep_to_administrators,
+    sync_viewer_role,
+)
 from sojourn_superset.settings import SettingError, Settings
 
 PREPARED = "prepared.json"
@@ -45,6 +51,7 @@ def prepare(settings: Settings, say: Say) -> None:
         say("Superset: registering roles and permissions")
         appbuilder.add_permissions(update_perms=True)
         security_manager.sync_role_definitions()
+        keep_to_administrators(security_manager)
         sync_viewer_role(security_manager)
         db.session.commit()
         user = security_manager.find_user(settings.admin_user)
@@ -226,11 +233,11 @@ def _quiet(log: Path) -> Iterator[None]:
 
 def _preparation(settings: Settings) -> dict[str, str]:
     """Return what the preparation depends on; the password only as a keyed hash."""
-    viewer = hashlib.sha256(repr(sorted(VIEWER_PERMISSIONS)).encode()).hexdigest()
+    permissions = (sorted(VIEWER_PERMISSIONS), sorted(ADMINISTRATORS_ONLY))
     login = f"{settings.admin_user}:{settings.admin_password}".encode()
     return {
         "superset": version("apache-superset"),
-        "viewer": viewer,
+        "permissions": hashlib.sha256(repr(permissions).encode()).hexdigest(),
         "login": hmac.new(settings.secret_key.encode(), login, hashlib.sha256).hexdigest(),
     }
 

@@ -63,6 +63,20 @@ VIEWER_PERMISSIONS = frozenset(
     }
 )
 
+#: What Superset's Gamma and Alpha may do to things of everybody, whoever made them: change the looks of all pages, tag
+#: what they do not see, empty the cache, and decide who may register. Dashboards need none of it.
+ADMINISTRATORS_ONLY = frozenset(
+    {
+        ("can_write", "Theme"),
+        ("can_write", "Tag"),
+        ("can_bulk_create", "Tag"),
+        ("can_invalidate", "CacheRestApi"),
+        ("can_add", "UserRegistrationsRestAPI"),
+        ("can_edit", "UserRegistrationsRestAPI"),
+        ("can_delete", "UserRegistrationsRestAPI"),
+    }
+)
+
 
 class ForbiddenDatabaseError(ValueError):
     """A database of Superset would reach something other than the API."""
@@ -196,3 +210,14 @@ def sync_viewer_role(security_manager: Any, database_permission: str | None = No
     if database_permission is not None:
         kept = [security_manager.add_permission_view_menu("database_access", database_permission)]
     role.permissions = permissions + kept
+
+
+def keep_to_administrators(security_manager: Any) -> None:
+    """Take from Superset's own roles what only administrators may do. Its synchronisation of roles gives it to them."""
+    for name in ("Alpha", "Gamma"):
+        role = security_manager.find_role(name)
+        role.permissions = [
+            permission
+            for permission in role.permissions
+            if (permission.permission.name, permission.view_menu.name) not in ADMINISTRATORS_ONLY
+        ]
