@@ -97,6 +97,28 @@ def test_a_folder_far_below_is_read(tmp_path: Path) -> None:
     assert ingest(tmp_path / "lake", tmp_path / "inputs")["a.pcap"].status == "ok"
 
 
+def test_a_folder_whose_path_is_too_long_is_named_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    write_pcap(inputs / "a.pcap", [udp_frame(b"x")])
+    monkeypatch.chdir(inputs)
+    for _ in range(30):
+        Path("d" * 200).mkdir()
+        monkeypatch.chdir("d" * 200)
+    assert ingest(tmp_path / "lake", inputs)["a.pcap"].status == "ok"
+    assert "left out, because" in caplog.text
+    assert "File name too long" in caplog.text
+
+
+def test_what_the_kernel_makes_as_it_is_read_is_left_out(tmp_path: Path) -> None:
+    write_pcap(tmp_path / "a.pcap", [udp_frame(b"x")])
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "kernel.txt").symlink_to("/proc/version")
+    assert files_below([tmp_path, Path("/proc/version")]) == [tmp_path / "a.pcap", tmp_path / "empty.txt"]
+
+
 def test_a_full_disk_in_the_middle_of_a_source_is_not_taken_for_a_fault_of_its_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

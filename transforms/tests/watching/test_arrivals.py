@@ -145,3 +145,11 @@ def test_a_folder_that_is_gone_is_named_and_comes_back(tmp_path: Path) -> None:
     (tmp_path / "mounted" / "t.pcap").write_bytes(b"x")
     assert clock.look().unreadable == ()
     assert clock.complete() == ["t.pcap"]
+
+
+def test_a_link_to_itself_or_to_a_log_of_the_kernel_hides_no_other_file(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    (tmp_path / "kernel").symlink_to("/proc/version")
+    (tmp_path / "t.pcap").write_bytes(b"x")
+    assert clock.look().unreadable == ()
+    assert clock.complete() == ["t.pcap"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
+import os
+import stat
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -20,15 +23,21 @@ from sojourn_ingest.remote.copies import fetch
 from sojourn_ingest.remote.states import state_now, state_of
 from sojourn_ingest.session.recorded import recorded_as_it_is
 
+logger = logging.getLogger(__name__)
+
 #: First bytes by which a format is recognised, at most; the same limit as the native recogniser's.
 HEAD_BYTES = 65_536
 #: Fetched of a remote file to recognise it: more than a description may have.
 HEAD_FETCHED_BYTES = 2**20 + HEAD_BYTES
 PIECE_BYTES = 2**20
+#: Errors of a link whose target is missing or is itself, and of a file that was removed after it was listed.
+LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP)
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
     """Return every regular file below the paths, sorted, each once; hidden files and folders are left out.
+
+    A folder that cannot be listed is warned of.
 
     Raises
     ------
@@ -39,15 +48,48 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
-        if path.is_file():
-            files.add(path.resolve())
-            continue
         base = path.resolve()
-        for item in base.rglob("*"):
-            hidden = any(part.startswith(".") for part in item.relative_to(base).parts)
-            if not hidden and item.is_file():
-                files.add(item)
+        if not path.is_dir():
+            if regular_file_status(base) is not None:
+                files.add(base)
+            continue
+        for folder, folders, names in os.walk(base, onerror=_warn_of_folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            files.update(_files_in(folder, names))
     return sorted(files)
+
+
+def regular_file_status(path: Path) -> os.stat_result | None:
+    """Return the status of a regular file; None of anything else, such as a folder or a device.
+
+    None, too, of what the kernel makes while it is read (procfs, tracefs): a log of the kernel has no end.
+
+    Raises
+    ------
+    OSError
+        If there is no file, or it cannot be reached.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and os.statvfs(path).f_blocks == 0):
+        return None
+    return status
+
+
+def _files_in(folder: str, names: Iterable[str]) -> Iterator[Path]:
+    for name in names:
+        if name.startswith("."):
+            continue
+        path = Path(folder, name)
+        try:
+            if regular_file_status(path) is not None:
+                yield path
+        except OSError as error:
+            if error.errno not in LEADS_NOWHERE:
+                logger.warning("%s: left out, because it cannot be read: %s", path, error.strerror)
+
+
+def _warn_of_folder(error: OSError) -> None:
+    logger.warning("%s: left out, because the folder cannot be listed: %s", error.filename, error.strerror)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sojourn_ingest.formats.capture.rotation import COMPRESSION_SUFFIXES, parse, plain_name
+from sojourn_ingest.session.sources import LEADS_NOWHERE, regular_file_status
 
 #: Names under which programs write a file before they rename it.
 UNFINISHED_SUFFIXES = (".tmp", ".part", ".partial", ".filepart", ".crdownload")
@@ -149,11 +150,12 @@ class WatchedFolders:
 
 def _state_of(entry: os.DirEntry[str]) -> Iterator[tuple[Path, FileState]]:
     try:
-        if entry.is_file():
-            state = entry.stat()
+        state = regular_file_status(Path(entry.path))
+        if state is not None:
             yield Path(entry.path), FileState(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
-    except FileNotFoundError:
-        pass  # it was renamed or removed after it was listed
+    except OSError as error:
+        if error.errno not in LEADS_NOWHERE:
+            raise
 
 
 def _followed(files: list[Path], states: Mapping[Path, FileState]) -> set[Path]:
