@@ -104,3 +104,16 @@ def test_a_folder_that_somebody_removed_is_no_error(tmp_path: Path) -> None:
     with own_folder("sojourn-sort-", tmp_path) as own:
         shutil.rmtree(own)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_left_over_that_the_user_moved_and_linked_back_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    killed, left = holder()
+    killed.kill()
+    killed.communicate()
+    moved = tmp_path / "moved"
+    left.rename(moved)
+    left.symlink_to(moved)
+    with own_folder("sojourn-sort-", tmp_path):
+        pass
+    assert (moved / "spilled").read_bytes() == b"rows"

@@ -55,7 +55,8 @@ def own_folder(
 def remove_abandoned(prefix: str, parent: Path, before_removal: Callable[[Path], None] = lambda _: None) -> None:
     """Remove the folders in ``parent`` that a killed process held; see :func:`own_folder`."""
     for folder in parent.glob(f"{glob.escape(prefix)}*"):
-        handle = _opened_marker(folder)
+        # A folder that was moved elsewhere and linked back is its user's.
+        handle = None if folder.is_symlink() else _opened_marker(folder)
         if handle is None:
             continue
         try:
