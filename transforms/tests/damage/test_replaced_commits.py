@@ -182,7 +182,14 @@ def test_deeply_nested_documents_are_damaged(var: Path, folder: Path, place: str
 
 
 @pytest.mark.parametrize(
-    "change", [{"link": {"number": "1", "previous": None, "previous_checksum": None}}, {"replaces": [7]}]
+    "change",
+    [
+        {"link": {"number": "1", "previous": None, "previous_checksum": None}},
+        {"replaces": [7]},
+        {"size_bytes": "7"},
+        {"files": [{"table": "packet", "path": 5, "rows": 1, "size_bytes": 1}]},
+    ],
+    ids=["link", "replaces", "size", "path"],
 )
 def test_a_commit_with_a_member_of_another_type_is_damaged(var: Path, folder: Path, change: dict[str, Any]) -> None:
     path = numbered(var)[1]

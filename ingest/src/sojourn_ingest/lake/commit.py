@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 from sojourn_ingest.lake.storage import Kept
 
@@ -210,7 +210,23 @@ class Commit:
             commit = cls(**content)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a commit: {error}") from error
-        named = (commit.source_path, commit.content_hash, commit.decoder_version, *commit.replaces)
-        if not all(map(is_text, named)) or not (commit.link is None or commit.link.is_place):
+        items: tuple[Commit | DataFile | RecordingPart, ...] = (commit, *commit.files, *commit.parts)
+        has_types = all(map(_has_types, items)) and all(map(is_text, commit.replaces))
+        if not has_types or not (commit.link is None or commit.link.is_place):
             raise ValueError("not a commit: a member has another type")
         return commit
+
+
+def _types_of_members(kind: type) -> list[tuple[str, Any]]:
+    # A tuple is checked as one; what is in it, by itself.
+    return [
+        (name, get_origin(hint) if get_origin(hint) is tuple else hint) for name, hint in get_type_hints(kind).items()
+    ]
+
+
+_TYPES = {kind: _types_of_members(kind) for kind in (Commit, DataFile, RecordingPart)}
+
+
+def _has_types(item: Commit | DataFile | RecordingPart) -> bool:
+    """Return whether the members of what was read from a document have the types that they are declared with."""
+    return all(isinstance(getattr(item, name), kind) for name, kind in _TYPES[type(item)])
