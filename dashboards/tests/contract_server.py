@@ -12,6 +12,8 @@ from statistics import median
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+MOST_TARGET_BYTES = 16 * 2**10
+MOST_FILTER_VALUES = 1_000
 CASTS: dict[str, Callable[[str], Any]] = {
     "BIGINT": int,
     "DOUBLE": float,
@@ -130,6 +132,8 @@ class Contract:
             else:
                 bound, compare = CASTS[columns[column]](value), COMPARISONS[operator]
                 rows = [row for row in rows if row[column] is not None and compare(row[column], bound)]
+        if sum(len(set(values)) for values in equal.values()) > MOST_FILTER_VALUES:
+            raise ProblemError(422, f"the filters have more than {MOST_FILTER_VALUES} values; send several requests")
         for column, values in equal.items():
             rows = [row for row in rows if row[column] in values and row[column] is not None]
         if group is not None or aggregates:
@@ -199,6 +203,8 @@ def serving(contract: Contract) -> Iterator[Contract]:
             contract.requests.append((parts.path, query))
             status, kind = 200, "application/json"
             try:
+                if len(self.path) > MOST_TARGET_BYTES:
+                    raise ProblemError(414, f"path and query string are longer than {MOST_TARGET_BYTES} bytes")
                 body = contract.answer(parts.path, query)
             except ProblemError as problem:
                 status, kind = problem.status, "application/problem+json"

@@ -11,6 +11,8 @@ from contract_server import Contract, ProblemError
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
+from sojourn_superset import request_size
+
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
@@ -66,10 +68,98 @@ def test_a_condition_reaches_the_api_and_gives_what_sql_means(
     assert parameters(contract) == [sent]
 
 
-def test_in_asks_once_per_value(contract: Contract, ask: Ask) -> None:
-    rows = ask("SELECT run_id FROM run_harm WHERE aqm IN ('fq_codel', 'tail-drop') ORDER BY run_id")
-    assert [row[0] for row in rows] == ["r3", "r5", "r6"]
-    assert parameters(contract) == [{"aqm": "fq_codel"}, {"aqm": "tail-drop"}]
+def values_asked(contract: Contract, column: str) -> list[list[str]]:
+    """Return the values of a column that each row request lists."""
+    return [
+        [value for name, value in query if name == column]
+        for path, query in contract.requests
+        if path.endswith("/rows")
+    ]
+
+
+def test_in_is_one_request(contract: Contract, ask: Ask) -> None:
+    rows = ask("SELECT run_id FROM run_harm WHERE aqm IN ('fq_codel', 'tail-drop', NULL) ORDER BY run_id LIMIT 2")
+    assert [row[0] for row in rows] == ["r3", "r5"]
+    assert values_asked(contract, "aqm") == [["fq_codel", "tail-drop"]]
+    assert contract.row_requests()[0]["limit"] == "2"
+
+
+def test_in_goes_on_with_other_conditions_on_its_column(contract: Contract, ask: Ask) -> None:
+    assert ask("SELECT run_id FROM run_harm WHERE packets IN (9, 10, 11) AND packets IN (10, 11, 12) AND packets < 11")
+    assert values_asked(contract, "packets") == [["10", "11"]]
+    contract.requests.clear()
+    assert ask("SELECT run_id FROM run_harm WHERE aqm IN ('codel') AND aqm IN ('tail-drop')") == []
+    assert contract.row_requests() == []
+
+
+def test_a_fraction_in_a_list_of_integers_is_checked_here(contract: Contract, ask: Ask) -> None:
+    assert ask("SELECT run_id FROM run_harm WHERE packets IN (9, 9.5) LIMIT 1") == [("r1",)]
+    assert values_asked(contract, "packets") == [[]]
+
+
+def run_of(number: int) -> str:
+    """Return the id of a run, with as many characters as a real one has."""
+    return f"study-with-a-name/queue_rate_rtt/run-{number:05}"
+
+
+@pytest.fixture
+def many_runs(contract: Contract) -> Contract:
+    """Serve three thousand runs."""
+    rows = [{**runs()[0], "run_id": run_of(number), "packets": number % 7} for number in range(3_000)]
+    contract.tables["run_harm"]["rows"] = rows
+    return contract
+
+
+def test_a_list_that_one_request_does_not_take_is_several(many_runs: Contract, ask: Ask) -> None:
+    listed = ", ".join(f"'{run_of(number)}'" for number in range(2_500, 0, -1))
+    where = f"WHERE run_id IN ({listed}) AND packets IN (1, 2)"
+    (count,) = ask(f"SELECT COUNT(*) FROM run_harm {where}")
+    assert count == (sum(number % 7 in (1, 2) for number in range(1, 2_501)),)
+    asked = values_asked(many_runs, "run_id")
+    assert sorted(value for each in asked for value in each) == [run_of(number) for number in range(1, 2_501)]
+    assert len(asked) < 20
+    assert values_asked(many_runs, "packets") == [["1", "2"]] * len(asked)
+    rows = ask(f"SELECT run_id, packets FROM run_harm {where} ORDER BY packets DESC, run_id LIMIT 3 OFFSET 1")
+    assert rows == [(run_of(number), 2) for number in (9, 16, 23)]
+
+
+def test_two_lists_that_do_not_fit_are_one_of_requests_and_one_checked_here(many_runs: Contract, ask: Ask) -> None:
+    listed = ", ".join(f"'{run_of(number)}'" for number in range(0, 3_000, 2))
+    packets = ", ".join(str(number) for number in range(5, 2_005))
+    rows = ask(f"SELECT run_id FROM run_harm WHERE run_id IN ({listed}) AND packets IN ({packets}) LIMIT 2")
+    assert rows == [(run_of(6),), (run_of(12),)]
+    assert {len(values) for values in values_asked(many_runs, "packets")} == {0}
+
+
+def test_more_requests_than_a_statement_may_send_are_none(
+    many_runs: Contract, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_size, "MOST_REQUESTS", 3)
+    listed = ", ".join(f"'{run_of(number)}'" for number in range(1_000))
+    assert ask(f"SELECT COUNT(*) FROM run_harm WHERE run_id IN ({listed})") == [(1_000,)]
+    assert {len(values) for values in values_asked(many_runs, "run_id")} == {0}
+
+
+def test_the_requests_of_a_list_are_of_one_build(many_runs: Contract, ask: Ask) -> None:
+    listed = ", ".join(f"'{run_of(number)}'" for number in range(1_000))
+    published: list[str] = []
+
+    def publish(contract: Contract, query: dict[str, str]) -> None:
+        published.append("")
+        if len(published) == 2:
+            contract.build_id = "build-2"
+
+    many_runs.before_rows = publish
+    assert ask(f"SELECT COUNT(*) FROM run_harm WHERE run_id IN ({listed})") == [(1_000,)]
+    assert len(published) == 2 * len(set(map(tuple, values_asked(many_runs, "run_id"))))
+
+
+def test_the_rows_of_all_requests_of_a_list_are_bounded(many_runs: Contract, ask: Ask) -> None:
+    listed = ", ".join(f"'{run_of(number)}'" for number in range(1_000))
+    with pytest.raises(OperationalError, match="the query needs more than 700 rows"):
+        ask(f"SELECT COUNT(*) FROM run_harm WHERE run_id IN ({listed})", max_rows=700)
+    rows = ask(f"SELECT run_id FROM run_harm WHERE run_id IN ({listed}) ORDER BY run_id DESC LIMIT 699", max_rows=700)
+    assert rows == [(run_of(number),) for number in range(999, 300, -1)]
 
 
 def test_in_goes_with_other_conditions(contract: Contract, ask: Ask) -> None:

@@ -6,9 +6,12 @@ import random
 import sqlite3
 from typing import Any
 
+import pytest
 from conftest import BIG, COLUMNS
 from contract_server import Contract
 from sqlalchemy import create_engine, text
+
+from sojourn_superset import request_size
 
 VALUES = {
     "study_id": ["'s1'", "'s2'", "'none'"],
@@ -29,7 +32,9 @@ def condition(chance: random.Random) -> str:
         case 0:
             return f"{column} IS {chance.choice(['', 'NOT '])}NULL"
         case 1:
-            return f"{column} {chance.choice(['', 'NOT '])}IN ({', '.join(chance.sample(values, 2))})"
+            return (
+                f"{column} {chance.choice(['', 'NOT '])}IN ({', '.join(chance.sample(values, chance.choice([2, 3])))})"
+            )
         case _:
             return f"{column} {chance.choice(operators)} {chance.choice(values)}"
 
@@ -56,7 +61,11 @@ def numbers(rows: list[Any]) -> list[tuple[Any, ...]]:
     return [tuple(int(value) if isinstance(value, bool) else value for value in row) for row in rows]
 
 
-def test_the_adapter_and_sqlite_give_the_same_rows(contract: Contract, plain: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("values", [1_000, 2])
+def test_the_adapter_and_sqlite_give_the_same_rows(
+    contract: Contract, plain: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, values: int
+) -> None:
+    monkeypatch.setattr(request_size, "MOST_VALUES", values)
     engine = create_engine(
         "shillelagh+safe://",
         adapters=["sojourn"],

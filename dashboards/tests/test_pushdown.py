@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Engine
 from test_agreement import condition, numbers
 
+from sojourn_superset import request_size
 from sojourn_superset.catalogue_memory import forget_catalogue
 from sojourn_superset.pushdown import rewrite
 
@@ -55,7 +56,11 @@ def rounded(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [tuple(round(value, 12) if isinstance(value, float) else value for value in row) for row in rows]
 
 
-def test_groups_of_the_api_are_those_of_sqlite(contract: Contract, plain: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("values", [1_000, 2])
+def test_groups_of_the_api_are_those_of_sqlite(
+    contract: Contract, plain: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, values: int
+) -> None:
+    monkeypatch.setattr(request_size, "MOST_VALUES", values)
     plain.create_aggregate("MEDIAN", 1, Median)  # type: ignore[arg-type]
     chance, changed = random.Random(22), 0
     with engine_of(contract).connect() as connection:
@@ -113,6 +118,31 @@ def test_a_query_within_a_query_is_pushed_down() -> None:
     sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
     sql += "GROUP BY aqm) AS q GROUP BY q.aqm"
     assert '"run_harm?group=aqm&aggregate=median%3Apackets&synthetic=0"' in rewrite(sql)
+
+
+@pytest.mark.parametrize("name", ["run-of-a-study-with-a-long-name-{:08}", "{}"])
+def test_five_thousand_values_of_a_filter_are_met(contract: Contract, name: str) -> None:
+    rows = [
+        {"study_id": "s", "run_id": name.format(number), "aqm": ("codel", "red")[number % 2], "packets": number}
+        for number in range(6_000)
+    ]
+    contract.add(
+        "run_harm", dict.fromkeys(("study_id", "run_id", "aqm"), "VARCHAR") | {"packets": "BIGINT"}, ["run_id"], rows
+    )
+    where = f"WHERE study_id = 's' AND run_id IN ({', '.join(repr(name.format(number)) for number in range(5_000))})"
+    questions = {
+        f"SELECT run_id AS run_id FROM run_harm {where} GROUP BY run_id": 5_000,
+        f"SELECT aqm AS aqm, COUNT(*) AS n FROM run_harm {where} GROUP BY aqm": [("codel", 2_500), ("red", 2_500)],
+        f"SELECT aqm AS aqm, MEDIAN(packets) FROM run_harm {where} GROUP BY aqm": [("codel", 2_499), ("red", 2_500)],
+        f"SELECT run_id AS run_id FROM run_harm {where}": 5_000,
+    }  # fmt: skip
+    with engine_of(contract).connect() as connection:
+        for sql, expected in questions.items():
+            contract.requests.clear()
+            answer = [tuple(row) for row in connection.execute(text(rewrite(sql))).fetchall()]
+            assert (answer if isinstance(expected, list) else len(answer)) == expected
+            assert 5 <= len(contract.row_requests()) <= 40
+            assert {query["study_id"] for query in contract.row_requests()} == {"s"}
 
 
 @pytest.fixture(scope="module")

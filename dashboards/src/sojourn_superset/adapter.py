@@ -2,8 +2,8 @@
 
 `SELECT queue_label, harm_ratio FROM run_harm WHERE role = 'app' AND exclusion_reason IS NULL` becomes
 `GET /v1/datasets/run_harm/rows?role=app&exclusion_reason__null=true&select=queue_label,harm_ratio`.
-Pushed down: =, <>, <, <=, >, >=, IN (SQLite asks once per value), IS [NOT] NULL, ORDER BY, LIMIT, OFFSET and the
-choice of columns. Functions and joins happen in SQLite, on the rows that the API sent.
+Pushed down: =, <>, <, <=, >, >=, IN (in several requests if one does not take all values), IS [NOT] NULL, ORDER BY,
+LIMIT, OFFSET and the choice of columns. Functions and joins happen in SQLite, on the rows that the API sent.
 
 A name with a question is a table of groups: `run_harm?group=queue_label&aggregate=median:harm_ratio&role=app` has the
 columns `queue_label`, `n` and `median_harm_ratio`. `sojourn_superset.pushdown` writes such names.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl
@@ -26,12 +26,13 @@ from shillelagh.fields import Field, Float, IntBoolean, Order, String
 from shillelagh.filters import Filter, Operator
 from shillelagh.typing import RequestedOrder, Row
 
-from sojourn_client import ApiError, Client, Column, Dataset
+from sojourn_client import ApiError, BuildChangedError, Client, Column, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
 from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
+from sojourn_superset.request_size import Parameters, shared_out
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
-from sojourn_superset.virtual_table import install_best_index
+from sojourn_superset.virtual_table import AnyOf, install_virtual_table
 
 DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
@@ -81,34 +82,50 @@ class Conditions(Filter):  # type: ignore[misc]
         return True
 
     @property
+    def equal(self) -> frozenset[Any] | None:
+        """The values of which the column must have one, or None if no condition lists any."""
+        listed = [
+            value if isinstance(value, AnyOf) else AnyOf({value})
+            for operator, value in self.operations
+            if operator is Operator.EQ
+        ]
+        return frozenset.intersection(*listed) if listed else None
+
+    @property
     def impossible(self) -> bool:
         """Whether no value at all can meet them, so that the API need not be asked."""
-        equal = {value for operator, value in self.operations if operator is Operator.EQ}
+        equal = self.equal
         null = any(operator is Operator.IS_NULL for operator, _ in self.operations)
         comparisons = [value for operator, value in self.operations if operator in {*OPERATORS, Operator.EQ}]
-        return len(equal) > 1 or any(value is None for value in comparisons) or (null and bool(comparisons))
+        none_left = equal is not None and not equal
+        return none_left or any(value is None for value in comparisons) or (null and bool(comparisons))
 
-    def parameters(self, column: str, field: Field[Any, Any]) -> tuple[list[tuple[str, str]], bool]:
-        """Return the query parameters, and whether they say all of it.
+    def parameters(self, column: str, field: Field[Any, Any]) -> tuple[Parameters, Parameters, bool]:
+        """Return the query parameters, those that list the values of the column, and whether they say all of it.
 
-        A parameter given twice means "any of" to the API; SQL means both. So each is sent once, and what
+        A parameter given twice means "any of" to the API; SQL means both. So each other one is sent once, and what
         could not be sent (a second `<>`, a fraction for an integer column) is left to `check`.
         """
         sent: dict[str, str] = {}
-        complete = True
+        listed, complete = self.listed(column, field)
         for operator, value in sorted(self.operations, key=repr):
             text: str | None
+            if operator is Operator.EQ:
+                continue
             if operator is Operator.IS_NULL:
                 name, text = f"{column}__null", "true"
             elif operator is Operator.IS_NOT_NULL:
                 name, text = f"{column}__null", "false"
-            elif operator is Operator.EQ:
-                name, text = column, field.quote(value)
             else:
                 name, text = f"{column}__{OPERATORS[operator]}", field.quote(value)
             if text is None or sent.setdefault(name, text) != text:
                 complete = False
-        return list(sent.items()), complete
+        return list(sent.items()), listed, complete
+
+    def listed(self, column: str, field: Field[Any, Any]) -> tuple[Parameters, bool]:
+        """Return the parameters that list the values of the column, and whether they have all of them; or none."""
+        texts = sorted({field.quote(value) for value in self.equal or ()}, key=repr)
+        return ([], False) if None in texts else ([(column, text) for text in texts], True)
 
 
 class Equality(Conditions):
@@ -120,7 +137,7 @@ class Equality(Conditions):
 def _compare(operator: Operator, value: Any, bound: Any) -> bool:
     match operator:
         case Operator.EQ:
-            return bool(value == bound)
+            return value in bound if isinstance(bound, AnyOf) else bool(value == bound)
         case Operator.NE:
             return bool(value != bound)
         case Operator.LT:
@@ -190,7 +207,7 @@ class Other(String):  # type: ignore[misc]
 
 # looked up by shillelagh for every column type on the way into and out of SQLite
 type_map[BigInteger.type] = BigInteger
-install_best_index()
+install_virtual_table()
 install_read_only()
 
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
@@ -272,6 +289,7 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     ) -> None:
         # Not super().__init__(): it registers each instance with atexit, and Superset makes one per query.
         self.table, _, question = table.partition("?")
+        self.max_rows = max_rows
         self.question = parse_qsl(question, keep_blank_values=True)
         with _errors_of_sql():
             if base_url is not None:
@@ -317,12 +335,16 @@ class SojournAPI(Adapter):  # type: ignore[misc]
                 rows = TABLES[self.table][1](self.client)
             yield from self._chosen(rows, conditions, order, limit, offset)
             return
-        parameters: list[tuple[str, str]] = []
+        alone: Parameters = []
+        lists: list[Parameters] = []
         complete = True
         for column, condition in conditions.items():
-            sent, all_of_it = condition.parameters(column, self.columns[column])
-            parameters += sent
+            sent, listed, all_of_it = condition.parameters(column, self.columns[column])
+            alone += sent
+            lists.append(listed)
             complete = complete and all_of_it
+        requests, all_of_it = shared_out(alone, lists)
+        complete = complete and all_of_it
         # ORDER BY may name a column twice, of which only the first counts; the API refuses the second
         first: dict[str, RequestedOrder] = {}
         for name, way in order:
@@ -336,20 +358,44 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         skip = max(offset or 0, 0)
         end = None if limit is None or limit < 0 else skip + limit
         with _errors_of_sql():
-            rows = self.client.records(
-                self.table,
-                parameters,
-                select=select,
-                order=[f"-{name}" if way is Order.DESCENDING else name for name, way in order] if ordered else (),
-                limit=end if complete and ordered else None,
+            rows = self._records(
+                requests, select, order if ordered else (), limit=end if complete and ordered else None
             )
         if not complete:
             rows = [row for row in rows if all(test.check(row[name]) for name, test in conditions.items())]
-        if not ordered:
+        if not ordered or len(requests) > 1:
             _sort(rows, order, self.columns)
         for number, row in enumerate(rows[skip:end]):
             row["rowid"] = number
             yield row
+
+    def _records(
+        self,
+        requests: list[Parameters],
+        select: Sequence[str] = (),
+        order: Sequence[tuple[str, RequestedOrder]] = (),
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the rows of each request, all of one build; of each the first ones, if there is a limit."""
+        options: dict[str, Any] = {
+            "select": select,
+            "order": [f"-{name}" if way is Order.DESCENDING else name for name, way in order],
+            "limit": limit,
+        }
+        if len(requests) == 1:
+            return self.client.records(self.table, requests[0], **options)
+        for _ in range(2):
+            build, rows = self.client.health(), []
+            for parameters in requests:
+                rows += self.client.records(self.table, parameters, **options)
+                if len(rows) > self.max_rows and limit is not None:
+                    _sort(rows, order, self.columns)
+                    del rows[limit:]
+                if len(rows) > self.max_rows:
+                    raise ApiError(f"{self.table}: the query needs more than {self.max_rows} rows; filter further")
+            if self.client.health() == build:
+                return rows
+        raise BuildChangedError(f"Sojourn API published another build while {self.table} was being read")
 
     def _groups(
         self,
@@ -368,8 +414,12 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         if any(column.name == "exclusion_reason" for column in self.dataset.columns):
             # SQL counts every row that its conditions do not leave out.
             query.append(("excluded", "include"))
+        # A condition on a column that groups may be met before grouping.
+        free = set(dict(self.question).get("group", "").split(",")) - {name for name, _ in self.question}
+        lists = [test.listed(name, self.columns[name])[0] for name, test in conditions.items() if name in free]
+        requests, _ = shared_out(query, lists)
         with _errors_of_sql():
-            rows = self.client.records(self.table, query)
+            rows = self._records(requests)
         yield from self._chosen(rows, conditions, order, limit, offset)
 
     def _chosen(
@@ -423,7 +473,7 @@ def grouped_fields(dataset: Dataset, question: dict[str, str]) -> dict[str, Fiel
 
 
 def _sort(
-    rows: list[dict[str, Any]], order: list[tuple[str, RequestedOrder]], columns: dict[str, Field[Any, Any]]
+    rows: list[dict[str, Any]], order: Sequence[tuple[str, RequestedOrder]], columns: dict[str, Field[Any, Any]]
 ) -> None:
     """Sort as SQLite would: a null is smaller than anything."""
 

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from sojourn_superset.request_size import fits
 from sojourn_superset.service import TABLES
 
 PLAIN = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
@@ -237,6 +238,7 @@ def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Exp
         return [], []
     said: dict[str, list[str]] = {}
     kept = []
+    lists: list[tuple[str, str]] = []
     for condition in _conjuncts(where.this):
         while isinstance(condition, exp.Paren):
             condition = condition.this
@@ -244,8 +246,16 @@ def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Exp
         # A parameter given twice means "any of" to the API; SQL means both.
         if spoken is None or spoken[0] in said:
             kept.append(condition)
-        else:
-            said[spoken[0]] = spoken[1]
+            continue
+        name, values = spoken
+        if len(values) > 1:
+            listed = [(name, value) for value in values]
+            # The adapter asks in several requests for what one does not take.
+            if not fits([*lists, *listed]):
+                kept.append(condition)
+                continue
+            lists += listed
+        said[name] = values
     return [(name, value) for name, values in said.items() for value in values], kept
 
 

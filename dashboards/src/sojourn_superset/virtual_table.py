@@ -1,8 +1,10 @@
-"""Replacement of a faulty function of shillelagh 1.4.5: it informs SQLite which conditions its tables take.
+"""Replacements of functions of shillelagh 1.4.5, by which SQLite hands conditions to its tables.
 
 SQLite offers conditions by number, some of them not usable for the plan at hand. shillelagh leaves those out and then
 answers by position in the shortened list, so that its answer is about other conditions: SQLite refuses the query
 ("xBestIndex malfunction"), as it does for `a IN (1, 2) AND b = 3`, which is what a dashboard filter of two values asks.
+
+It also has SQLite ask once for each value of an IN, which is a request to the API each. Here, all values come at once.
 """
 
 from __future__ import annotations
@@ -12,14 +14,24 @@ from typing import Any
 
 import apsw
 from apsw.ext import index_info_to_dict
+from shillelagh.backends.apsw import vt
 from shillelagh.backends.apsw.vt import VTTable
+from shillelagh.fields import Field, IntBoolean
+from shillelagh.filters import Operator
 
 ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_OFFSET}
+
+_bounds_of_single_values = vt.get_all_bounds
+
+
+class AnyOf(frozenset[Any]):
+    """Values of which a column has one: what stands for the value of a condition `IN`."""
 
 
 def best_index(table: VTTable, info: Any) -> bool:
     """Inform SQLite which of its conditions the table takes, each under its own number."""
-    names = list(table.adapter.get_columns())
+    columns = table.adapter.get_columns()
+    names = list(columns)
     offered = index_info_to_dict(info, column_names=names)
     order = [(term["iColumn"], term["desc"]) for term in offered["aOrderBy"]]
     # The row id is generated here, so the API cannot sort by it, nor limit rows that are not sorted yet.
@@ -32,9 +44,12 @@ def best_index(table: VTTable, info: Any) -> bool:
     used, number_of_index, indexes, ordered, consumed, cost = table._build_index(
         [(column, operator) for _, column, operator in taken], [] if by_row_id else order
     )
-    for (number, _, _), use in zip(taken, used, strict=True):
+    for (number, column, _), use in zip(taken, used, strict=True):
         if use is not None:
             position, checked = use
+            # As a boolean, a 2 would become true before anybody could tell.
+            if info.get_aConstraintUsage_in(number) and not isinstance(columns[names[column]], IntBoolean):
+                info.set_aConstraintUsage_in(number, True)
             info.set_aConstraintUsage_argvIndex(number, position + 1)
             info.set_aConstraintUsage_omit(number, checked)
     info.idxNum = number_of_index
@@ -57,6 +72,25 @@ def _about_rows(constraint: dict[str, Any], by_row_id: bool) -> bool:
     return bool(constraint.get("iColumn", -1) >= 0)
 
 
-def install_best_index() -> None:
-    """Replace shillelagh's function; shillelagh creates the tables itself and accepts no subclass."""
+def all_bounds(
+    indexes: list[Any], arguments: list[Any], columns: dict[str, Field[Any, Any]]
+) -> dict[str, set[tuple[Operator, Any]]]:
+    """Return the conditions on each column; those with several values have one `AnyOf`."""
+    single = [number for number, argument in enumerate(arguments) if not isinstance(argument, set)]
+    bounds: dict[str, set[tuple[Operator, Any]]] = _bounds_of_single_values(
+        [indexes[number] for number in single], [arguments[number] for number in single], columns
+    )
+    for (column, _), argument in zip(indexes, arguments, strict=True):
+        if isinstance(argument, set):
+            name = list(columns)[column]
+            parse, spell = vt.type_map[columns[name].type]().parse, columns[name].format
+            # Nothing equals a null.
+            values = AnyOf(spell(parse(value)) for value in argument if value is not None)
+            bounds[name].add((Operator.EQ, values))
+    return bounds
+
+
+def install_virtual_table() -> None:
+    """Replace shillelagh's functions; shillelagh creates the tables itself and accepts no subclass."""
     VTTable.BestIndexObject = best_index
+    vt.get_all_bounds = all_bounds
