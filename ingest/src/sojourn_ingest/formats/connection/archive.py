@@ -7,10 +7,9 @@ ones hold the client's address; a member is named by its position.
 from __future__ import annotations
 
 import io
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 
@@ -23,6 +22,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     connection_numbers,
 )
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
+from sojourn_ingest.formats.connection.tar_members import TarFaultError, TarMember, TarMembers
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
 from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, refused_entry
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
@@ -35,12 +35,6 @@ from sojourn_ingest.remote import local_file
 HEAD_BYTES = 65_536
 #: A member up to this size is read at once, which is quicker; a larger one is streamed.
 SMALL_MEMBER_BYTES = 2**20
-BLOCK_BYTES = 512
-#: Entries that hold the name and more of the next one; tarfile reads them whole.
-NAMING_TYPES = (
-    tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
-)  # fmt: skip
-LONGEST_NAME_BYTES = 2**20
 MAGIC_BYTES = 16
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
@@ -75,43 +69,6 @@ class _Broken(io.RawIOBase):
         raise self._error
 
 
-class _Entry(tarfile.TarInfo):
-    """An entry of an archive, where its header is sound.
-
-    tarfile takes a damaged one for the end, so that what follows would be lost, and reads long names at once.
-    """
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the entry of a header."""
-        try:
-            entry = super().frombuf(buf, encoding, errors)
-        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
-            raise tarfile.ReadError(f"header of a member: {error}") from error
-        if entry.type in NAMING_TYPES and entry.size > LONGEST_NAME_BYTES:
-            raise tarfile.ReadError("header of a member: its name is too long")
-        return entry
-
-
-class _Ending:
-    """A stream that remembers its end: an archive that was cut between two members looks whole but for its end."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._end = b""
-
-    def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(size)
-        self._end = (self._end + content)[-BLOCK_BYTES:]
-        return content
-
-    def ends_as_an_archive(self) -> bool:
-        """Read what is left, and return whether the last block is one of zeros."""
-        while self.read(HEAD_BYTES):
-            pass
-        return self._end == bytes(BLOCK_BYTES)
-
-
 def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_Joined(head, rest)))
 
@@ -132,7 +89,7 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-3+" + "+".join(member.version for member in self._members)
+        return "archive-4+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the magic of an archive."""
@@ -151,43 +108,24 @@ class ConnectionArchive(ConnectionFormat):
             yield from self._zip(source, reading, rows, expansion)
             yield from rows.finish()
             return
-        place = 0
         with open_plain(source) as plain:
-            handle = _Ending(plain)
+            members = TarMembers(plain)
             try:
-                with tarfile.open(fileobj=cast(BinaryIO, handle), mode="r|", tarinfo=_Entry) as archive:
-                    while (entry := archive.next()) is not None:
-                        # The archive would keep every entry, as many as there are.
-                        archive.members.clear()  # type: ignore[attr-defined]
-                        if not entry.isfile():
-                            continue
-                        place += 1
-                        member = archive.extractfile(entry)
-                        if entry.size == 0 or member is None:
-                            reading.refuse("empty_member")
-                            continue
-                        expansion.begin(entry.size)
-                        try:
-                            content = _member_content(cast(io.BufferedReader, member), entry.size)
-                            yield from self._member(content, source, reading, rows, expansion)
-                        except InputError as error:
-                            _refuse_member(place, error, reading)
-                    continued = _holds_more(cast(BinaryIO, archive.fileobj))
-                whole = handle.ends_as_an_archive()
-            except (tarfile.TarError, EOFError) as error:
-                message = f"tar archive is damaged after member {place}: {error}; copy the file again"
-                reading.fault = InputError("corrupt_record", message)
+                for member in members:
+                    reason = "sparse_member" if member.is_sparse else None if member.size else "empty_member"
+                    if reason is not None:
+                        reading.refuse(reason)
+                        continue
+                    expansion.begin(member.size)
+                    try:
+                        yield from self._member(_member_content(member), source, reading, rows, expansion)
+                    except InputError as error:
+                        _refuse_member(members.place, error, reading)
+            except TarFaultError as error:
+                reading.fault = error.fault
             except DAMAGED_STREAM as error:
-                message = f"{source.compression} stream is damaged after member {place}: {error}; copy the file again"
-                reading.fault = InputError("compression", message)
-            else:
-                if continued:
-                    message = f"archive continues after its end marker, which follows member {place}; "
-                    message += "copy the file again, or unpack archives that were joined and give them one by one"
-                    reading.fault = reading.fault or InputError("corrupt_record", message)
-                elif not whole:
-                    message = f"tar archive ends without its end marker after member {place}; copy the file again"
-                    reading.fault = reading.fault or InputError("truncated", message)
+                message = f"{source.compression} stream is damaged after member {members.place}: {error}; "
+                reading.fault = InputError("compression", f"{message}copy the file again")
         yield from rows.finish()
 
     def _zip(self, source: Source, reading: Reading, rows: _Rows, expansion: ArchiveExpansion) -> Facts:
@@ -268,26 +206,18 @@ def _refuse_member(place: int, error: InputError, reading: Reading) -> None:
         reading.fault = reading.fault or fault
 
 
-def _member_content(member: io.BufferedReader, size: int) -> BinaryIO:
+def _member_content(member: TarMember) -> BinaryIO:
     """Return the stored content of a member; damage of the archive within it comes up where it is read."""
-    if size > SMALL_MEMBER_BYTES:
-        return member
+    stored = io.BufferedReader(member)
+    if member.size > SMALL_MEMBER_BYTES:
+        return cast(BinaryIO, stored)
     parts: list[bytes] = []
     try:
-        while size > 0 and (part := member.read1(min(size, HEAD_BYTES))):
+        while part := stored.read1(HEAD_BYTES):
             parts.append(part)
-            size -= len(part)
-    except (tarfile.TarError, *DAMAGED_STREAM) as error:
+    except (TarFaultError, *DAMAGED_STREAM) as error:
         return _rejoined(b"".join(parts), cast(BinaryIO, _Broken(error)))
     return io.BytesIO(b"".join(parts))
-
-
-def _holds_more(rest: BinaryIO) -> bool:
-    """Return whether anything but zeros follows the end marker of an archive."""
-    while block := rest.read(HEAD_BYTES):
-        if block.count(0) < len(block):
-            return True
-    return False
 
 
 def _read_up_to(handle: BinaryIO, size: int) -> bytes:

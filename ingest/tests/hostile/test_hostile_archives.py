@@ -1,0 +1,188 @@
+"""Archives whose headers are made to take time or memory: both are bounded, and what comes before a fault is kept."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from connection.test_connection_archive import ndt7, read, rows_of
+
+from sojourn_ingest.formats.connection import tar_members
+from sojourn_ingest.formats.interface import Reading
+
+END = bytes(1024)
+
+
+def entry(content: bytes = b"", kind: bytes = tarfile.REGTYPE, name: str = "a", size: int | None = None) -> bytes:
+    """Return a header, which may state another size, and the content behind it."""
+    header = tarfile.TarInfo(name)
+    header.type, header.size = kind, len(content) if size is None else size
+    return header.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
+
+
+def with_checksum(header: bytes, total: Callable[[bytes], int] = sum) -> bytes:
+    blanked = header[:148] + b" " * 8 + header[156:512]
+    return blanked[:148] + b"%06o\0 " % total(blanked) + blanked[156:] + header[512:]
+
+
+def read_of(path: Path, *entries: bytes) -> tuple[int, Reading]:
+    path.write_bytes(b"".join(entries))
+    batches, reading = read(path)
+    return len(rows_of(batches)), reading
+
+
+def seconds(function: Callable[..., Any], *arguments: Any) -> float:
+    """Return the least time of three, because a machine that others use lengthens some of them."""
+    taken = []
+    for _ in range(3):
+        started = time.process_time()
+        function(*arguments)
+        taken.append(time.process_time() - started)
+    return min(taken)
+
+
+@pytest.mark.parametrize("run", [b"1", b"1\n", b"1 size=", b"\n9 size=1"])
+def test_records_of_pax_take_time_in_proportion_to_their_length(tmp_path: Path, run: bytes) -> None:
+    def read_records(length: int) -> None:
+        records = (run * length)[:length]
+        assert read_of(tmp_path / "a.tar", entry(ndt7()), entry(records, tarfile.XHDTYPE), entry(), END)[0] == 1
+
+    once, twice = (seconds(read_records, length) for length in (20_000, 40_000))
+    assert twice < 3 * once + 0.05
+
+
+def test_memory_does_not_grow_with_headers_for_all_members(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        key_of = [b"65000 %05d%b=" % (number, b"k" * 50) for number in range(count)]
+        headers = [entry(key.ljust(64_999, b"v") + b"\n", tarfile.XGLTYPE) + entry() for key in key_of]
+        (tmp_path / "a.tar").write_bytes(entry(ndt7()) + b"".join(headers) + END)
+        del headers
+        tracemalloc.start()
+        batches, reading = read(tmp_path / "a.tar")
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (len(rows_of(batches)), reading.refused, reading.fault) == (1, {"empty_member": count}, None)
+        return size
+
+    few = peak(5)
+    assert peak(40) < few + 300_000
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
+def test_a_chain_of_names_is_damage(tmp_path: Path, kind: bytes) -> None:
+    chain = entry(b"12 path=one\n", kind) * 5000
+    rows, reading = read_of(tmp_path / "a.tar", entry(ndt7()), chain, entry(ndt7()), END)
+    assert rows == 1
+    assert reading.fault is not None
+    assert reading.fault.reason == "corrupt_record"
+    assert reading.fault.message.startswith(
+        "tar archive is damaged after member 1: header of a member: its name is too long"
+    )
+    assert read_of(tmp_path / "a.tar", entry(ndt7()), entry(b"12 path=one\n", kind) * 4, entry(ndt7()), END)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "records",
+    [b"1" * 5000 + b" path=one\n", b"0 path=one\n", b"12 size=" + b"9" * 5000 + b"\n", b"12 mtime=nan\n", b"\xff"],
+)
+def test_records_of_pax_that_are_none_are_passed_over(tmp_path: Path, records: bytes) -> None:
+    rows, reading = read_of(tmp_path / "a.tar", entry(records, tarfile.XHDTYPE), entry(ndt7()), entry(ndt7()), END)
+    assert (rows, reading.fault) == (2, None)
+
+
+def test_a_member_without_its_holes_is_counted(tmp_path: Path) -> None:
+    versions = [
+        b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n",
+        b"23 GNU.sparse.size=512\n26 GNU.sparse.offset=zero\n",
+        b"12 path=one\n22 GNU.sparse.map=a,b\n",
+    ]
+    sparse = [entry(records, tarfile.XHDTYPE) + entry(b"no map\n" * 90) for records in versions]
+    # GNU tar's own: a block with more of the map follows the header, and does not count as content.
+    header = bytearray(entry(b"x" * 512, tarfile.GNUTYPE_SPARSE))
+    header[482] = 1
+    mapped = with_checksum(bytes(header[:512])) + bytes(504) + b"\1" + bytes(519) + bytes(header[512:])
+    rows, reading = read_of(tmp_path / "a.tar", entry(ndt7()), *sparse, mapped, entry(ndt7()), END)
+    assert (rows, reading.refused, reading.fault) == (2, {"sparse_member": 4}, None)
+
+
+def test_members_beyond_a_number_are_not_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tar_members, "MOST_MEMBERS", 6)
+    within = [entry(ndt7()), entry(), entry(kind=tarfile.DIRTYPE), entry(ndt7()), entry(b"a text"), entry(ndt7())]
+    rows, reading = read_of(tmp_path / "a.tar", *within, END)
+    assert (rows, reading.fault) == (3, None)
+    for one in (ndt7(), b""):
+        rows, reading = read_of(tmp_path / "a.tar", *within, entry(one) * 5, END)
+        assert (rows, reading.refused) == (3, {"empty_member": 1, "member: unrecognised_format": 1})
+        assert reading.fault is not None
+        assert (reading.fault.reason, reading.fault.message) == (
+            "too_many_members",
+            "tar archive has more than 6 members, and the rest is not read; unpack it and give its folder",
+        )
+
+
+def test_the_bound_on_members_is_far_above_archives_of_measurements() -> None:
+    # M-Lab's have ten to thirty thousand.
+    assert tar_members.MOST_MEMBERS == 100_000
+
+
+def test_sizes_are_read_in_every_form(tmp_path: Path) -> None:
+    content = ndt7()
+    stated = b"%d size=%d\n" % (len(b"12 size=%d\n" % len(content)), len(content))
+    of_pax = entry(b"12 path=one\n" + stated, tarfile.XHDTYPE) + entry(content, size=0)
+    large = bytearray(entry(content))
+    large[124:136] = b"\x80" + len(content).to_bytes(11)
+    blank = bytearray(entry(content))
+    blank[124:136] = b"%11o " % len(content)
+    named = entry(content, name="b\u00e9")
+    signed = with_checksum(named, lambda header: sum(memoryview(header).cast("b")))
+    # A link and a folder have no content, whatever their size.
+    without = [entry(kind=kind, size=9_000) for kind in (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE)]
+    folder = entry(kind=tarfile.AREGTYPE, name="old/", size=9_000)
+    unknown = entry(b"label" * 300, b"V")
+    members = [of_pax, with_checksum(bytes(large)), with_checksum(bytes(blank)), signed, *without, folder, unknown]
+    rows, reading = read_of(tmp_path / "a.tar", *members, entry(content), END)
+    assert (rows, reading.refused, reading.fault) == (5, {}, None)
+
+
+@pytest.mark.parametrize("field", [b"-0000000001\0", b"0x000000001\0", b"1_000\0\0\0\0\0\0\0", b"\xff" * 12])
+def test_a_size_that_is_none_is_damage(tmp_path: Path, field: bytes) -> None:
+    header = bytearray(entry(b"x"))
+    header[124:136] = field
+    rows, reading = read_of(tmp_path / "a.tar", entry(ndt7()), with_checksum(bytes(header)), entry(ndt7()), END)
+    assert rows == 1
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("tar archive is damaged after member 1: header of a member: invalid number")
+
+
+def test_an_archive_that_ends_anywhere_keeps_the_members_before(tmp_path: Path) -> None:
+    members = [entry(ndt7()), entry(b"12 path=one\n", tarfile.XHDTYPE) + entry(ndt7()), entry(ndt7() + b" " * 2**21)]
+    content = b"".join(members) + END
+    ends = [sum(map(len, members[: count + 1])) for count in range(3)]
+    for end in [*range(ends[0], ends[1] + 1500, 100), len(content) - 2**20, ends[2] - 100, ends[2], ends[2] + 500]:
+        rows, reading = read_of(tmp_path / "a.tar", content[:end])
+        # A result that is whole may be taken before what follows it in the archive turns out to be cut.
+        whole = sum(end >= one for one in ends)
+        assert rows in (whole, whole + 1), end
+        assert reading.fault is not None, end
+        assert reading.fault.reason in ("truncated", "corrupt_record"), end
+    assert read_of(tmp_path / "a.tar", content)[1].fault is None
+
+
+def test_members_are_those_of_the_standard_library(tmp_path: Path) -> None:
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        path = tmp_path / f"{form}.tar"
+        with tarfile.open(path, "w", format=form) as made:
+            for number, size in enumerate((0, 1, 511, 512, 513, 70_000, 2**20 + 1)):
+                info = tarfile.TarInfo("d" * 80 + "/" + "n" * (90 if form == tarfile.USTAR_FORMAT else 300))
+                info.size, info.mtime = size, number + (0.5 if form == tarfile.PAX_FORMAT else 0)
+                made.addfile(info, io.BytesIO(bytes([number]) * size))
+        with path.open("rb") as stream, tarfile.open(path) as expected:
+            found = [io.BufferedReader(member).read() for member in tar_members.TarMembers(stream)]
+            stored = [expected.extractfile(one) for one in expected]
+            assert found == [one.read() for one in stored if one is not None]
