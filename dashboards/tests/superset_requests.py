@@ -75,6 +75,16 @@ def answers_to(
     return answers
 
 
+def older_charts(client: Any, headers: dict[str, str], source: dict[str, Any]) -> dict[str, str]:
+    """Return the status and the answer to each kind of chart at the address of Superset's older charts."""
+    answers = {}
+    for kind in ("table", "bubble", "bullet", "nothing"):
+        form = {"datasource": f"{source['id']}__table", "viz_type": kind, "groupby": ["run_id"], "metrics": ["count"]}
+        answer = client.post("/superset/explore_json/", data={"form_data": json.dumps(form)}, headers=headers)
+        answers[kind] = f"{answer.status_code} {answer.get_data(as_text=True)}"
+    return answers
+
+
 def main() -> None:
     """Ask, and print."""
     app = create_app()
@@ -148,12 +158,19 @@ def main() -> None:
 
     changes = ARRANGED | OWN_OPERATIONS | LAYERS | MALFORMED
     reported["viewer asks for"] = answers_to(changes, client, headers, question)
+    reported["viewer asks for older charts"] = older_charts(client, headers, question["datasource"])
     viewer, viewer_headers = client, headers
 
     client, headers, _ = logged_in(app, ADMIN, ADMIN_PASSWORD)
     reported["admin asks for"] = answers_to(
         OWN_OPERATIONS | TOO_MUCH | MALFORMED | {"a large answer": LARGE_ANSWER}, client, headers, question
     )
+    reported["admin asks for older charts"] = older_charts(client, headers, question["datasource"])
+    reported["empty statements"] = [
+        f"{answer.status_code} {answer.get_data(as_text=True)}"
+        for empty in ("", " ", "-- nothing", ";")
+        for answer in [client.post("/api/v1/sqllab/execute/", json={**sql, "sql": empty}, headers=headers)]
+    ]
     chart_bounds.MOST_CELLS = 1
     reported["with one cell"] = answers_to(ARRANGED, client, headers, {**question, "force": True})
     of_adapters = {"sojourn": {"base_url": OTHER_API}}

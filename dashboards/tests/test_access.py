@@ -191,6 +191,21 @@ def test_whoever_makes_charts_gets_operations_within_bounds(answers: dict[str, A
     assert "the answer may have 263 MiB, more than 128; lower the row limit" in asked["a large answer"]
 
 
+def test_an_older_chart_that_superset_cannot_make_is_refused_in_words(answers: dict[str, Any]) -> None:
+    of_viewer, of_admin = answers["viewer asks for older charts"], answers["admin asks for older charts"]
+    assert {kind: answer[:4] for kind, answer in of_viewer.items()} == {
+        "table": "400 ", "bubble": "403 ", "bullet": "403 ", "nothing": "400 ",
+    }  # fmt: skip
+    assert {answer[:4] for answer in of_admin.values()} == {"400 "}
+    assert "no chart of kind 'table' is asked for at this address" in of_admin["table"]
+    assert "the form of this bubble is incomplete" in of_admin["bubble"]
+
+
+def test_an_empty_statement_is_said_to_be_empty(answers: dict[str, Any]) -> None:
+    assert {answer[:4] for answer in answers["empty statements"]} == {"400 "}
+    assert all("the statement is empty" in answer for answer in answers["empty statements"])
+
+
 def test_a_viewer_gets_nothing_of_sql_lab(answers: dict[str, Any]) -> None:
     assert answers["of a query of SQL Lab"] == {"admin": 200, "viewer": 403}
 

@@ -14,7 +14,7 @@ from superset.config import TALISMAN_CONFIG as _TALISMAN
 from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
-from sojourn_superset.chart_expressions import SecurityManager
+from sojourn_superset.chart_expressions import SecurityManager, refuse_unknown_kinds
 from sojourn_superset.events import NoEvents
 from sojourn_superset.instance import IMPORTED
 from sojourn_superset.look import mixed, read_look
@@ -90,6 +90,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.sql_lab import keep_limits
 
     keep_limits()
+    refuse_unknown_kinds()
     bound_charts()
     bound_kept_state(app)
     hide_other_users()

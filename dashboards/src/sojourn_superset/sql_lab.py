@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from superset import db
 from superset.commands.sql_lab.execute import ExecuteSqlCommand
+from superset.exceptions import SupersetGenericErrorException
 
 
 def keep_limits() -> None:
@@ -11,11 +12,15 @@ def keep_limits() -> None:
 
     Superset writes the smaller of the editor's limit and the statement's into one session of its database, and reads it
     in another, which sees only what was committed: the editor's then replaces the statement's, `LIMIT 5` by 1,000.
+    It also takes for granted that there is a statement.
     """
     set_limit = ExecuteSqlCommand._set_query_limit
 
     def set_and_commit(command: ExecuteSqlCommand, rendered_query: str) -> None:
-        set_limit(command, rendered_query)
+        try:
+            set_limit(command, rendered_query)
+        except IndexError as error:
+            raise SupersetGenericErrorException("the statement is empty", status=400) from error
         db.session.commit()
 
     ExecuteSqlCommand._set_query_limit = set_and_commit
