@@ -6,6 +6,7 @@ import io
 import tarfile
 import time
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from connection.test_connection_archive import ndt7, read, rows_of
 
-from sojourn_ingest.formats.connection import tar_members
+from sojourn_ingest.formats.connection import tar_members, zip_members
 from sojourn_ingest.formats.interface import Reading
 
 END = bytes(1024)
@@ -186,3 +187,54 @@ def test_members_are_those_of_the_standard_library(tmp_path: Path) -> None:
             found = [io.BufferedReader(member).read() for member in tar_members.TarMembers(stream)]
             stored = [expected.extractfile(one) for one in expected]
             assert found == [one.read() for one in stored if one is not None]
+
+
+def zip_of(path: Path, *files: bytes) -> zipfile.ZipFile:
+    """Return an archive whose list of files may still be changed; it is written when it is closed."""
+    archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED)
+    for number, content in enumerate(files):
+        archive.writestr(f"{number}.json", content)
+    return archive
+
+
+def test_names_for_the_same_bytes_of_a_zip_archive_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    original = zipfile.ZipFile.open
+
+    def counted(self: zipfile.ZipFile, entry: zipfile.ZipInfo, *more: Any) -> Any:
+        opened.append(entry.filename)
+        return original(self, entry, *more)
+
+    with zip_of(tmp_path / "a.zip", ndt7(), ndt7("192.0.2.2"), b"") as archive:
+        archive.filelist[1:1] = [archive.filelist[0]] * 300
+        archive.filelist.append(archive.filelist[-2])
+    monkeypatch.setattr(zipfile.ZipFile, "open", counted)
+    batches, reading = read(tmp_path / "a.zip")
+    assert [row["client_host_key"] for row in rows_of(batches)] == ["192.0.2.1", "192.0.2.2"]
+    assert opened == ["0.json", "1.json"]
+    assert reading.refused == {"member: corrupt_record": 301, "empty_member": 1}
+    assert reading.fault is not None
+    assert (reading.fault.reason, reading.fault.message) == (
+        "corrupt_record",
+        "member 2 of the archive: zip: it overlaps another file; make the archive again",
+    )
+
+
+def test_a_file_within_another_one_of_a_zip_archive_is_not_read(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("inner.json", ndt7())
+    path = tmp_path / "a.zip"
+    with zip_of(path, ndt7()) as archive:
+        stored = zipfile.ZipInfo("quoted.zip")
+        archive.writestr(stored, inner.getvalue())
+        (within,) = zipfile.ZipFile(inner).infolist()
+        within.header_offset += stored.header_offset + zip_members.HEADER_BYTES + len(stored.filename)
+        archive.filelist.append(within)
+    batches, reading = read(path)
+    assert len(rows_of(batches)) == 1
+    assert reading.refused == {"member: archive_in_archive": 1, "member: corrupt_record": 1}
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("member 3 of the archive: zip: it overlaps another file")

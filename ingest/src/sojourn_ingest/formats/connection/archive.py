@@ -24,7 +24,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tar_members import TarFaultError, TarMember, TarMembers
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
-from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, refused_entry
+from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, overlapping, refused_entry
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
@@ -132,8 +132,13 @@ class ConnectionArchive(ConnectionFormat):
         if source.compression != "none":
             raise InputError("unrecognised_format", f"zip archive in {source.compression}; decompress it")
         with local_file(source.path) as (local,), opened_zip(Path(local)) as archive:
-            files = (entry for entry in archive.infolist() if not entry.is_dir())
+            files = [entry for entry in archive.infolist() if not entry.is_dir()]
+            repeated = overlapping(files)
+            overlap = InputError("corrupt_record", "zip: it overlaps another file; make the archive again")
             for place, entry in enumerate(files, 1):
+                if entry in repeated:
+                    _refuse_member(place, overlap, reading)
+                    continue
                 reason = refused_entry(entry) or (None if entry.file_size else "empty_member")
                 if reason is not None:
                     reading.refuse(reason)
@@ -201,9 +206,8 @@ class ConnectionArchive(ConnectionFormat):
 
 def _refuse_member(place: int, error: InputError, reading: Reading) -> None:
     reading.refuse(f"member: {error.reason}")
-    if error.reason not in ("unrecognised_format", "empty", "archive_in_archive"):
-        fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
-        reading.fault = reading.fault or fault
+    if reading.fault is None and error.reason not in ("unrecognised_format", "empty", "archive_in_archive"):
+        reading.fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
 
 
 def _member_content(member: TarMember) -> BinaryIO:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from sojourn_ingest.input_error import InputError
 
+#: What stands before the content of a file, without its name.
+HEADER_BYTES = 30
 #: Of the list of files, of which each takes a hundred bytes or so.
 MOST_LIST_BYTES = 8 * 2**20
 END_BYTES, END_MAGIC = 22, b"PK\x05\x06"
@@ -51,6 +53,20 @@ def refused_entry(entry: zipfile.ZipInfo) -> str | None:
     if entry.flag_bits & ENCRYPTED:
         return "member_encrypted"
     return None if entry.compress_type in READ_METHODS else "member_not_unpacked"
+
+
+def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
+    """Return the files with bytes that are another one's, without the first of those: all others fit into the archive.
+
+    Each file is read on its own, so that a list with many names for the same bytes would take its length times theirs.
+    """
+    found, end = set(), 0
+    for entry in sorted(entries, key=lambda entry: entry.header_offset):
+        if entry.header_offset < end:
+            found.add(entry)
+        else:
+            end = entry.header_offset + HEADER_BYTES + entry.compress_size
+    return found
 
 
 def _list_bytes(handle: BinaryIO, size: int) -> int | None:
