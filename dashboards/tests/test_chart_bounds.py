@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from flask import Flask
 from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
 from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH, operations
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from sojourn_superset import assets, chart_bounds
 from sojourn_superset.chart_bounds import LONGEST_NAME_CHARACTERS, cells_made, refuse_excess, refuse_large_answer
@@ -129,3 +131,24 @@ def test_an_operation_of_too_many_cells_is_not_begun() -> None:
     with pytest.raises(InvalidPostProcessingError, match="pivot would make more than 1,000,000 cells; filter"):
         pivot(ROWS, index=["x"], columns=["y"], aggregates={"y": {}, "one": {}})
     assert len(begun) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "advice"),
+    [
+        ("xlsx", 500_000, "filter, choose fewer columns, choose csv, or read the rows from the Sojourn API"),
+        ("csv", 1_000_000, "filter, choose fewer columns, or read the rows from the Sojourn API"),
+    ],
+)
+def test_the_files_of_a_request_have_a_number_of_cells(kind: str, cells: int, advice: str) -> None:
+    written = []
+    write = chart_bounds._within_cells(kind, lambda rows, index: written.append(rows.size))
+    half = pd.DataFrame({"x": range(cells // 4), "y": 1})
+    for _ in range(2):
+        with Flask("superset").app_context():
+            write(half, index=False)
+            write(half, index=False)
+            with pytest.raises(RequestEntityTooLarge, match=f"the {kind} file would have .* more than {cells:,}") as no:
+                write(half[:1], index=False)
+        assert str(no.value.description).endswith(advice)
+    assert written == [cells // 2] * 4

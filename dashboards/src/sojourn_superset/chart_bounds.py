@@ -2,7 +2,8 @@
 
 A question names operations on the rows that the database answers with, which Superset then does in memory: a histogram
 of a million bins of two rows takes two minutes and 4 GB. An answer repeats the label of each column in every row: 600
-metrics with long labels take 3 GB. Superset bounds rows, and nothing of this.
+metrics with long labels take 3 GB. A spreadsheet takes a minute of CPU to write. Superset bounds rows, and nothing of
+this.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 MOST_QUERIES = 10
 """Queries of a question. Superset's pages send four at most."""
@@ -41,6 +43,8 @@ LONGEST_TIME_CHARACTERS = 250
 """Longest start or end of a range of time: the parser calls itself for each word."""
 MOST_CELLS = 1_000_000
 """Most cells that an operation makes."""
+MOST_CELLS_OF_A_FILE = {"xlsx": 500_000, "csv": 1_000_000}
+"""Most cells of what a request downloads: writing a cell of text takes 18 µs as xlsx, and 10 µs as csv."""
 CELLS_OF_A_GROUP = {"boxplot": 1_000, "rank": 100, "aggregate": 100}
 """What a group of an operation that calls Python for each counts for; a box plot does so for each metric."""
 
@@ -223,12 +227,43 @@ def _bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
     return bounded
 
 
+def _refuse_large_file(kind: str, cells: int) -> None:
+    """Go on if a file has few enough cells.
+
+    Raises
+    ------
+    RequestEntityTooLarge
+        If it has too many.
+    """
+    most = MOST_CELLS_OF_A_FILE[kind]
+    if cells > most:
+        other = ", choose csv" if kind == "xlsx" and cells <= MOST_CELLS_OF_A_FILE["csv"] else ""
+        raise RequestEntityTooLarge(
+            f"the {kind} file would have {cells:,} cells, more than {most:,}; filter, choose fewer columns{other}, or "
+            "read the rows from the Sojourn API"
+        )
+
+
+def _within_cells(kind: str, write: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what writes a file of a data frame, if all files of the request have few enough cells."""
+    from flask import g
+
+    @functools.wraps(write)
+    def written(rows: Any, *arguments: Any, **named: Any) -> Any:
+        # A request may have several queries, each with a file of its own.
+        g.cells_of_files = g.get("cells_of_files", 0) + rows.size
+        _refuse_large_file(kind, g.cells_of_files)
+        return write(rows, *arguments, **named)
+
+    return written
+
+
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
     from superset.commands.chart.exceptions import TimeRangeParseFailError
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
-    from superset.utils import date_parser, pandas_postprocessing
+    from superset.utils import csv, date_parser, excel, pandas_postprocessing
 
     create, time_of = QueryContextFactory.create, date_parser.datetime_eval
 
@@ -251,5 +286,14 @@ def bound_charts() -> None:
 
     QueryContextFactory.create = create_within_bounds
     date_parser.datetime_eval = time_of_few_words
+
+    def types_of_few_cells(rows: Any, types: Any) -> Any:
+        # Superset converts each cell before it writes the file.
+        _refuse_large_file("xlsx", rows.size)
+        return convert(rows, types)
+
+    csv.df_to_escaped_csv = _within_cells("csv", csv.df_to_escaped_csv)
+    excel.df_to_excel = _within_cells("xlsx", excel.df_to_excel)
+    convert, excel.apply_column_types = excel.apply_column_types, types_of_few_cells
     for name in GROUPING:
         setattr(pandas_postprocessing, name, _bounded(name, getattr(pandas_postprocessing, name)))
