@@ -10,7 +10,7 @@ import pytest
 from contract_server import Contract
 from sqlalchemy import create_engine, text
 
-from sojourn_superset.build_cache import BuildCache
+from sojourn_superset.build_cache import LARGEST_BYTES, MOST_BYTES, BuildCache
 from sojourn_superset.catalogue_memory import forget_catalogue
 
 
@@ -90,3 +90,27 @@ def test_two_threads_do_not_take_each_others_look_ups(imported: Path, contract: 
         assert cache.set("chart", 1) is False
         assert other.submit(cache.set, "chart", 2).result() is True
     assert cache.get("chart") == 2
+
+
+def keep(cache: BuildCache, key: str, value: object) -> bool | None:
+    cache.get(key)
+    return cache.set(key, value)
+
+
+def test_a_large_value_is_not_kept(imported: Path) -> None:
+    cache = BuildCache(str(imported))
+    assert keep(cache, "most", b"x" * (LARGEST_BYTES - 100)) is True
+    assert keep(cache, "more", b"x" * (LARGEST_BYTES + 1)) is False
+    assert (cache.get("more"), len(cache.get("most"))) == (None, LARGEST_BYTES - 100)
+
+
+def test_what_was_not_used_for_longest_makes_room(imported: Path) -> None:
+    cache = BuildCache(str(imported))
+    value = b"x" * (LARGEST_BYTES - 2_000)
+    fit = MOST_BYTES // LARGEST_BYTES
+    for number in range(fit):
+        assert keep(cache, str(number), value) is True
+    assert cache.get("0") is not None
+    for number in range(fit, fit + 3):
+        assert keep(cache, str(number), value) is True
+    assert [number for number in range(fit + 3) if cache.get(str(number)) is None] == [1, 2, 3]

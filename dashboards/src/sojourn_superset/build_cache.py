@@ -2,6 +2,8 @@
 
 A chart's figures change when a build is published and at no other time. So they are kept under the id of the build
 that the API serves, which is asked for at every look-up (`/healthz`), and all of them are dropped when it changes.
+
+What is kept is bounded in bytes: a single question may have an answer of 50 MB, and a user may ask any number of them.
 """
 
 from __future__ import annotations
@@ -13,11 +15,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from cachetools import LRUCache
 from flask_caching.backends.simplecache import SimpleCache
 
 from sojourn_client import ApiError, Client
 
 ANSWERED_WITHIN_S = 5.0
+MOST_BYTES = 256 * 2**20
+"""Most that is kept; what was not used for longest goes first."""
+LARGEST_BYTES = 16 * 2**20
+"""Largest entry: two million numbers. A chart of more is asked for again."""
+BYTES_OF_AN_ENTRY = 1_000
+"""What an entry counts for beside its value: its key and places in tables."""
 
 
 class BuildCache(SimpleCache):
@@ -40,6 +49,8 @@ class BuildCache(SimpleCache):
         super().__init__(  # type: ignore[no-untyped-call]
             threshold=threshold, default_timeout=default_timeout, ignore_errors=ignore_errors
         )
+        entries: LRUCache[str, Any] = LRUCache(MOST_BYTES, getsizeof=lambda entry: len(entry[1]) + BYTES_OF_AN_ENTRY)
+        self._cache = entries  # type: ignore[assignment] # what SimpleCache does with its dictionary, this does too
         self._imported = Path(imported)
         self._build: tuple[str, str] | None = None
         self._missed = threading.local()
@@ -55,13 +66,20 @@ class BuildCache(SimpleCache):
     def set(self, key: str, value: Any, timeout: int | timedelta | None = None) -> bool | None:
         """Keep a value if one build was served from the look-up of its key in this thread until now.
 
-        A value that was computed while a build was published may be of either.
+        A value that was computed while a build was published may be of either. One that is too large is not kept.
         """
         since = self._missed_keys().pop(key, None)
         if since is None or since != self._current():
             return False
+        content = self.serializer.dumps(value)
+        if content is None or len(content) > LARGEST_BYTES:
+            return False
         with self._lock:
-            return self._build == since and bool(super().set(key, value, timeout))
+            if self._build != since:
+                return False
+            self._prune()
+            self._cache[key] = (self._normalize_timeout(timeout), content)
+            return True
 
     def _missed_keys(self) -> dict[str, tuple[str, str]]:
         """Return the keys that this thread did not find, each with the build that was served then."""
