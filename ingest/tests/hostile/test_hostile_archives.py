@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import tarfile
 import time
 import tracemalloc
@@ -15,7 +16,7 @@ import pytest
 from connection.test_connection_archive import ndt7, read, rows_of
 
 from sojourn_ingest.formats.connection import tar_members, zip_members
-from sojourn_ingest.formats.interface import Reading
+from sojourn_ingest.formats.interface import InputError, Reading
 
 END = bytes(1024)
 
@@ -238,3 +239,25 @@ def test_a_file_within_another_one_of_a_zip_archive_is_not_read(tmp_path: Path) 
     assert reading.refused == {"member: archive_in_archive": 1, "member: corrupt_record": 1}
     assert reading.fault is not None
     assert reading.fault.message.startswith("member 3 of the archive: zip: it overlaps another file")
+
+
+def test_a_list_of_files_in_the_form_for_large_zip_archives_is_bounded_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.zip"
+    zip_of(path, *[ndt7()] * 3).close()
+    content = path.read_bytes()
+    files, end = content[:-22], bytearray(content[-22:])
+    count, size, start = struct.unpack_from("<10xHII", end)
+    # The usual form may state anything beside the one that holds.
+    struct.pack_into("<HHI", end, 8, 1, 1, 46)
+    record = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, size, start)
+    place = struct.pack("<IIQI", 0x07064B50, 0, len(files), 1)
+    path.write_bytes(files + record + place + end)
+    assert len(rows_of(read(path)[0])) == 3
+    monkeypatch.setattr(zip_members, "MOST_LIST_BYTES", 100)
+    with pytest.raises(InputError, match="zip archive of too many files"):
+        read(path)
+    path.write_bytes(files + record + b"more" + place + end)
+    with pytest.raises(InputError, match="zip archive of too many files"):
+        read(path)

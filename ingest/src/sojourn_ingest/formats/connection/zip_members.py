@@ -16,6 +16,9 @@ HEADER_BYTES = 30
 #: Of the list of files, of which each takes a hundred bytes or so.
 MOST_LIST_BYTES = 8 * 2**20
 END_BYTES, END_MAGIC = 22, b"PK\x05\x06"
+#: The form for large archives stands before the end, and its place between the two.
+LARGE_END_BYTES, LARGE_END_MAGIC = 56, b"PK\x06\x06"
+PLACE_BYTES, PLACE_MAGIC = 20, b"PK\x06\x07"
 LONGEST_COMMENT_BYTES = 2**16
 ENCRYPTED = 1
 READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -72,12 +75,16 @@ def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
 def _list_bytes(handle: BinaryIO, size: int) -> int | None:
     """Return the size of the list of files, as the end of the archive states it; None without an end.
 
-    In the form for large archives it is stated as 2^32 - 1.
+    The form for large archives holds where it is given, as it does for zipfile. Elsewhere than directly before its
+    place, the list may be as large as the archive.
     """
-    handle.seek(max(0, size - END_BYTES - LONGEST_COMMENT_BYTES))
+    handle.seek(max(0, size - LARGE_END_BYTES - PLACE_BYTES - END_BYTES - LONGEST_COMMENT_BYTES))
     tail = handle.read()
     handle.seek(0)
     place = tail.rfind(END_MAGIC)
     if place < 0 or len(tail) - place < END_BYTES:
         return None
-    return int.from_bytes(tail[place + 12 : place + 16], "little")
+    before = tail[max(0, place - LARGE_END_BYTES - PLACE_BYTES) : place]
+    if not before[-PLACE_BYTES:].startswith(PLACE_MAGIC):
+        return int.from_bytes(tail[place + 12 : place + 16], "little")
+    return int.from_bytes(before[40:48], "little") if before.startswith(LARGE_END_MAGIC) else size
