@@ -152,3 +152,27 @@ def test_the_files_of_a_request_have_a_number_of_cells(kind: str, cells: int, ad
                 write(half[:1], index=False)
         assert str(no.value.description).endswith(advice)
     assert written == [cells // 2] * 4
+
+
+def test_the_pivot_table_of_a_download_has_a_number_of_cells() -> None:
+    made = []
+    pivot = chart_bounds._bounded_pivot(lambda df, rows, columns, metrics: made.append(len(df)))
+    pivot(ROWS, rows=["x", "one"], columns=["one"], metrics=["y"] * 10)
+    pivot(ROWS[:100], rows=["x"], columns=["y"], metrics=["one"])
+    pivot(ROWS, rows=[], columns=["x"], metrics=["one"])
+    with pytest.raises(RequestEntityTooLarge, match="would have 11,000 cells, more than 10,000"):
+        pivot(ROWS, rows=["x", "one"], columns=["one"], metrics=["y"] * 11)
+    with pytest.raises(RequestEntityTooLarge, match="would have 1,000,000 cells, more than 10,000"):
+        pivot(ROWS, rows=["x"], columns=["y"], metrics=["one"])
+    assert made == [1_000, 100, 1_000]
+
+
+def test_a_format_of_a_download_fills_no_value_up() -> None:
+    made = []
+    table = chart_bounds._bounded_formats(lambda rows, form, datasource: made.append(form))
+    for number_format in (",.2f", ".3~s", "$,.15f", None):
+        table(ROWS, {"column_config": {"x": {"d3NumberFormat": number_format}}})
+    table(ROWS, {})
+    with pytest.raises(RequestEntityTooLarge, match="d3NumberFormat"):
+        table(ROWS, {"column_config": {"x": {}, "y": {"d3NumberFormat": ">100000000"}}})
+    assert len(made) == 5

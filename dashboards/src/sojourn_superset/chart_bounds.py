@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -227,6 +228,41 @@ def _bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
     return bounded
 
 
+def _bounded_pivot(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what makes a pivot table of rows for a download, if it has few enough cells: Python is called for each."""
+    most = MOST_CELLS // CELLS_OF_A_GROUP["aggregate"]
+
+    @functools.wraps(make)
+    def bounded(df: Any, rows: list[str], columns: list[str], metrics: list[str], **options: Any) -> Any:
+        grouped = ([each for each in names if each in df] for names in (rows, columns))
+        cells = math.prod(len(df[names].drop_duplicates()) for names in grouped if names) * len(metrics)
+        _require_few(
+            cells <= most,
+            f"the pivot table would have {cells:,} cells, more than {most:,}; download its rows, or filter",
+        )
+        return make(df, rows, columns, metrics, **options)
+
+    return bounded
+
+
+def _bounded_formats(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what formats the columns of a table for a download, if no format fills a value up to a great width."""
+
+    @functools.wraps(make)
+    def bounded(rows: Any, form: Mapping[str, Any], datasource: Any = None) -> Any:
+        for column in (form.get("column_config") or {}).values():
+            numbers = re.findall(r"\d+", str(column.get("d3NumberFormat")))
+            _require_few(all(len(each) <= 2 for each in numbers), "a number of d3NumberFormat has at most two digits")
+        return make(rows, form, datasource)
+
+    return bounded
+
+
+def _require_few(holds: bool, message: str) -> None:
+    if not holds:
+        raise RequestEntityTooLarge(message)
+
+
 def _refuse_large_file(kind: str, cells: int) -> None:
     """Go on if a file has few enough cells.
 
@@ -236,12 +272,12 @@ def _refuse_large_file(kind: str, cells: int) -> None:
         If it has too many.
     """
     most = MOST_CELLS_OF_A_FILE[kind]
-    if cells > most:
-        other = ", choose csv" if kind == "xlsx" and cells <= MOST_CELLS_OF_A_FILE["csv"] else ""
-        raise RequestEntityTooLarge(
-            f"the {kind} file would have {cells:,} cells, more than {most:,}; filter, choose fewer columns{other}, or "
-            "read the rows from the Sojourn API"
-        )
+    other = ", choose csv" if kind == "xlsx" and cells <= MOST_CELLS_OF_A_FILE["csv"] else ""
+    _require_few(
+        cells <= most,
+        f"the {kind} file would have {cells:,} cells, more than {most:,}; filter, choose fewer columns{other}, or read "
+        "the rows from the Sojourn API",
+    )
 
 
 def _within_cells(kind: str, write: Callable[..., Any]) -> Callable[..., Any]:
@@ -260,6 +296,7 @@ def _within_cells(kind: str, write: Callable[..., Any]) -> Callable[..., Any]:
 
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
+    from superset.charts import client_processing
     from superset.commands.chart.exceptions import TimeRangeParseFailError
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
@@ -295,5 +332,8 @@ def bound_charts() -> None:
     csv.df_to_escaped_csv = _within_cells("csv", csv.df_to_escaped_csv)
     excel.df_to_excel = _within_cells("xlsx", excel.df_to_excel)
     convert, excel.apply_column_types = excel.apply_column_types, types_of_few_cells
+    # What Superset does to the rows of a download as the browser does it for the page.
+    client_processing.pivot_df = _bounded_pivot(client_processing.pivot_df)
+    client_processing.post_processors["table"] = _bounded_formats(client_processing.table)
     for name in GROUPING:
         setattr(pandas_postprocessing, name, _bounded(name, getattr(pandas_postprocessing, name)))
