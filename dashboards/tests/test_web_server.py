@@ -1,34 +1,49 @@
-"""Does the web server answer beside clients that send a byte now and then, and does it say what it answered?"""
+"""Does the web server answer beside clients that are slow or ask for much, and does it say what it answered?"""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import json
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER
 from sojourn_superset.web_server import LARGEST_REQUEST_BYTES
 
 THREADS = 2
 PROGRAM = """
-import sys
+import json, sys, time
+from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
+from sojourn_superset import web_server
 from sojourn_superset.web_server import listen, log_to, serve
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
+    if environ["PATH_INFO"] == "/slow":
+        time.sleep(1)
+    if environ["PATH_INFO"] == "/large":
+        return [b"x" * 2**26]
     return [environ["wsgi.input"].read()]
 
+vars(web_server).update(json.loads(sys.argv[4]) if len(sys.argv) > 4 else {})
+# The machine has no other address for certain: 127.0.0.2 is that of another one here.
+web_server.ip_address = lambda text: SimpleNamespace(is_loopback=ip_address(text) == ip_address("127.0.0.1"))
 log_to(Path(sys.argv[3]))
 serve(listen(application, "127.0.0.1", int(sys.argv[1]), int(sys.argv[2])))
 """
+OTHER = "127.0.0.2"
 
 
 @pytest.fixture
@@ -38,10 +53,10 @@ def port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture
-def server(port: int, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+@contextlib.contextmanager
+def serving(port: int, threads: int, folder: Path, **settings: int) -> Iterator[subprocess.Popen[bytes]]:
     """Serve an application that answers with what it was sent, as a process of its own."""
-    command = [sys.executable, "-c", PROGRAM, str(port), str(THREADS), str(tmp_path)]
+    command = [sys.executable, "-c", PROGRAM, str(port), str(threads), str(folder), json.dumps(settings)]
     with subprocess.Popen(command) as process:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -54,8 +69,17 @@ def server(port: int, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def answer(port: int, method: str = "GET", path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+@pytest.fixture
+def server(port: int, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve as installed."""
+    with serving(port, THREADS, tmp_path) as process:
+        yield process
+
+
+def answer(
+    port: int, method: str = "GET", path: str = "/", body: bytes | None = None, source: str = "127.0.0.1"
+) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=(source, 0))
     connection.request(method, path, body)
     response = connection.getresponse()
     status, content = response.status, response.read()
@@ -75,6 +99,116 @@ def test_slow_clients_take_no_thread(server: subprocess.Popen[bytes], port: int,
             assert answer(port, "POST", "/", b"whole") == (200, b"whole")
             for each in slow if begun else []:
                 each.sendall(b"a")
+
+
+def is_closed(connection: socket.socket) -> bool:
+    connection.settimeout(0.01)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def seconds_until_closed(connection: socket.socket, send: Callable[[], object], most_s: float) -> float:
+    """Return after how many seconds the server closes a connection on which something is sent ten times a second."""
+    began = time.monotonic()
+    while time.monotonic() < began + most_s and not is_closed(connection):
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            send()
+        time.sleep(0.1)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: ",
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3E7\r\n",
+        b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nX: ",
+    ],
+    ids=["headers", "body", "chunks", "empty lines", "second request"],
+)
+def test_a_request_has_a_time_to_arrive(port: int, tmp_path: Path, begun: bytes) -> None:
+    with serving(port, THREADS, tmp_path, REQUEST_S=2, LOOK_EACH_S=1):
+        with socket.create_connection(("127.0.0.1", port)) as slow:
+            slow.sendall(begun)
+            if begun.startswith(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"):
+                assert slow.recv(100).startswith(b"HTTP/1.1 200 OK")
+                slow.recv(2**16)
+            more = b"\r\n" if begun == b"\r\n\r\n" else b"a"
+            assert 1 < seconds_until_closed(slow, lambda: slow.sendall(more), 20) < 8
+        assert answer(port) == (200, b"")
+
+
+def test_a_large_request_may_take_longer(port: int, tmp_path: Path) -> None:
+    with (
+        serving(port, THREADS, tmp_path, REQUEST_S=1, LOOK_EACH_S=1, LEAST_BYTES_PER_S=1_000),
+        socket.create_connection(("127.0.0.1", port)) as slow,
+    ):
+        slow.sendall(b"POST / HTTP/1.0\r\nContent-Length: 10000\r\n\r\n")
+        for _ in range(10):
+            slow.sendall(b"x" * 1_000)
+            time.sleep(0.5)
+        assert b"".join(iter(lambda: slow.recv(2**16), b"")).endswith(b"x" * 10_000)
+
+
+def test_a_connection_without_requests_is_closed(port: int, tmp_path: Path) -> None:
+    with (
+        serving(port, THREADS, tmp_path, IDLE_S=2, LOOK_EACH_S=1),
+        socket.create_connection(("127.0.0.1", port)) as idle,
+    ):
+        assert 1 < seconds_until_closed(idle, lambda: None, 20) < 8
+
+
+def test_who_does_not_read_an_answer_loses_the_connection(port: int, tmp_path: Path) -> None:
+    with serving(port, 1, tmp_path, IDLE_S=2, LOOK_EACH_S=1), socket.create_connection(("127.0.0.1", port)) as deaf:
+        deaf.sendall(b"GET /large HTTP/1.0\r\n\r\n")
+        # The only thread waits for the client.
+        assert answer(port) == (200, b"")
+
+
+def test_when_there_are_too_many_connections_the_slowest_makes_room(port: int, tmp_path: Path) -> None:
+    with serving(port, THREADS, tmp_path, CONNECTIONS=60, SPARE_CONNECTIONS=10), ExitStack() as held:
+        slow = [held.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(100)]
+        for each in slow:
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                each.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(20):
+            assert answer(port) == (200, b"")
+        assert sum(map(is_closed, slow)) >= 50
+        assert is_closed(slow[0])
+
+
+def test_an_address_has_a_number_of_connections(port: int, tmp_path: Path) -> None:
+    def connected(source: str) -> socket.socket:
+        return held.enter_context(socket.create_connection(("127.0.0.1", port), source_address=(source, 0)))
+
+    with serving(port, THREADS, tmp_path, CONNECTIONS_OF_AN_ADDRESS=20), ExitStack() as held:
+        of_other = [connected(OTHER) for _ in range(30)]
+        of_proxy = [connected("127.0.0.1") for _ in range(30)]
+        assert answer(port) == (200, b"")
+        assert [is_closed(each) for each in of_other] == [False] * 20 + [True] * 10
+        assert not any(map(is_closed, of_proxy))
+        of_other[0].close()
+        time.sleep(0.2)
+        assert answer(port, source=OTHER) == (200, b"")
+
+
+def test_a_users_requests_wait_while_others_are_answered(port: int, tmp_path: Path) -> None:
+    threads = THREADS_OF_A_USER + 1 + FREE_THREADS
+    with serving(port, threads, tmp_path), ThreadPoolExecutor(20) as clients:
+        began = time.monotonic()
+        slow = [clients.submit(answer, port, path="/slow") for _ in range(4 * THREADS_OF_A_USER)]
+        time.sleep(0.5)
+        assert answer(port, path="/health") == (200, b"")
+        assert answer(port, source=OTHER) == (200, b"")
+        assert time.monotonic() - began < 1.5
+        assert [each.result() for each in slow] == [(200, b"")] * len(slow)
+        assert 3.9 < time.monotonic() - began < 8
 
 
 def test_the_log_has_each_answer_without_its_query(server: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def serve(
     # Superset reads its configuration as it is imported.
     from superset.app import create_app
 
-    from sojourn_superset import web_server
+    from sojourn_superset import turns, web_server
 
     # One process with threads: the work is waiting for the API, and each further process costs 300 MB.
     try:
@@ -107,7 +107,15 @@ def serve(
         raise settings.SettingError(f"cannot write logs: {error}") from error
     application = create_app()
     try:
-        server = web_server.listen(application, host, port, threads)
+        server = web_server.listen(
+            application,
+            host,
+            port,
+            threads,
+            whose=turns.by_user(application),
+            # As in superset_config.py.
+            is_behind_proxy=os.environ.get("SOJOURN_SUPERSET_TLS") == "1",
+        )
     except (OSError, ValueError) as error:
         raise settings.SettingError(f"cannot listen on {host}:{port}: {error}") from error
     web_server.serve(server)

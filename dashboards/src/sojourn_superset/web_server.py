@@ -1,7 +1,8 @@
 """Superset's web server: waitress, which takes a request whole before one of its threads works on it.
 
 A server whose threads read from connections themselves stands still as soon as as many clients as it has threads send
-a byte now and then. Here such a client costs a connection, and no thread.
+a byte now and then. Here such a client costs a connection, and no thread. Waitress alone lets it keep the connection,
+because each byte counts as activity, until there are no more of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import logging
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable
+from ipaddress import ip_address
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from types import FrameType
@@ -19,10 +22,22 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
 
+from sojourn_superset.turns import Dispatcher, Whose, by_address
+
 CONNECTIONS = 1_000
-"""Most connections at a time; a further one waits to be accepted. Each takes a file handle."""
+"""Most connections at a time. Each takes a file handle."""
+SPARE_CONNECTIONS = 20
+"""As many before the most, a further connection closes the one that has waited longest for a whole request."""
+CONNECTIONS_OF_AN_ADDRESS = 200
+"""Most connections from one address: a browser has six, and a classroom or an office may share the address."""
 IDLE_S = 60
 """A connection on which nothing has come or gone for so long is closed."""
+REQUEST_S = 30
+"""Time from the first byte of a request to its last."""
+LEAST_BYTES_PER_S = 50_000
+"""A request gets a further second for each of these bytes that has come: the largest can come at 0.4 Mbit/s."""
+LOOK_EACH_S = 5
+"""How often connections are looked at for these times."""
 LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
@@ -43,6 +58,55 @@ class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
 
 class _Channel(HTTPChannel):  # type: ignore[misc] # the same
     error_task_class = _Refusal
+    is_limited_by_address = True
+
+    def __init__(self, server: Any, connection: Any, address: Any, *arguments: Any, **named: Any) -> None:
+        self.receiving_since: float | None = None
+        self.was_stuck = False
+        super().__init__(server, connection, address, *arguments, **named)
+        others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
+        if self.is_limited_by_address and not ip_address(address[0].partition("%")[0]).is_loopback:
+            of_address = sum(each.addr[0] == address[0] for each in others)
+            self.will_close = of_address >= CONNECTIONS_OF_AN_ADDRESS
+        if len(server._map) > CONNECTIONS - SPARE_CONNECTIONS:
+            waiting = [each for each in others if not (each.requests or each.total_outbufs_len or each.will_close)]
+            if waiting:
+                min(waiting, key=lambda each: each.receiving_since or each.last_activity).will_close = True
+
+    def received(self, data: bytes) -> Any:
+        # Empty lines are no request, but the time runs: they may come forever.
+        self.receiving_since = self.receiving_since or time.time()
+        return super().received(data)
+
+    def service(self) -> None:
+        super().service()
+        self.receiving_since = None
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the client has had its time to send a request or to read an answer."""
+        stuck: bool = self.total_outbufs_len >= self.adj.send_bytes and now - self.last_activity > IDLE_S
+        # Once is not enough: an answer that took long is about to be sent.
+        was_stuck, self.was_stuck = self.was_stuck, stuck
+        if self.requests:
+            return stuck and was_stuck
+        if self.receiving_since is None:
+            return bool(now - self.last_activity > IDLE_S)
+        request = self.request
+        came = request.header_bytes_received + request.body_bytes_received if request is not None else 0
+        return bool(now - self.receiving_since > REQUEST_S + came / LEAST_BYTES_PER_S)
+
+
+class _ChannelOfAProxy(_Channel):
+    """A connection from a proxy: all clients come from its address."""
+
+    is_limited_by_address = False
+
+
+def _close_late(server: Any, now: float) -> None:
+    """Close the connections whose clients are late, as waitress's `maintenance`."""
+    for channel in server.active_channels.values():
+        if channel.is_late(now):
+            channel.will_close = True
 
 
 def without_sniffing(application: Application) -> Application:
@@ -91,8 +155,24 @@ def log_to(folder: Path) -> None:
         logger.propagate = False
 
 
-def listen(application: Application, host: str, port: int, threads: int) -> Any:
+def listen(
+    application: Application,
+    host: str,
+    port: int,
+    threads: int,
+    whose: Whose = by_address,
+    is_behind_proxy: bool = False,
+) -> Any:
     """Return a server that listens.
+
+    Parameters
+    ----------
+    application, host, port, threads
+        What answers, where, and with how many threads.
+    whose
+        What a request counts for as threads are given to requests.
+    is_behind_proxy
+        Whether all clients come from the address of a proxy, whose connections are not limited then.
 
     Raises
     ------
@@ -101,15 +181,15 @@ def listen(application: Application, host: str, port: int, threads: int) -> Any:
     ValueError
         If it is none.
     """
-    TcpWSGIServer.channel_class = _Channel
+    TcpWSGIServer.channel_class = _ChannelOfAProxy if is_behind_proxy else _Channel
+    TcpWSGIServer.maintenance = _close_late
     return create_server(
         without_sniffing(with_access_log(application)),
         host=host,
         port=port,
-        threads=threads,
+        _dispatcher=Dispatcher(threads, whose),
         connection_limit=CONNECTIONS,
-        channel_timeout=IDLE_S,
-        cleanup_interval=IDLE_S // 4,
+        cleanup_interval=LOOK_EACH_S,
         max_request_body_size=LARGEST_REQUEST_BYTES,
         # Beyond 1,024 file handles `select` cannot look.
         asyncore_use_poll=True,

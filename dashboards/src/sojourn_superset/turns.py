@@ -1,0 +1,160 @@
+"""Which request gets Superset's next thread: each user has a few at a time, and further requests wait without one.
+
+A chart of a large table takes a thread for seconds, and a dashboard asks for many. None of them is refused: a browser
+asks six at a time, and several people may share a login. Waiting requests take no thread, so that other users and
+`/health` are answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from waitress.task import ThreadedTaskDispatcher
+
+THREADS_OF_A_USER = 3
+"""Most threads of a user. With more, Python works on the same charts no faster, and holds more of them in memory."""
+FREE_THREADS = 2
+"""Threads that are kept for what belongs to nobody: `/health` and static files."""
+LONG_S = 1.0
+"""What took so long may have held hundreds of MB, which the allocator keeps for the thread unless it is asked."""
+
+#: Returns freed memory to the system (glibc).
+_trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+#: The user or the address that a request counts for; None if for nobody.
+Whose = Callable[[Any], Hashable | None]
+
+
+def give_back() -> None:
+    """Free the answer's tables, which refer to each other, and return their memory to the system."""
+    gc.collect()
+    if _trim is not None:
+        _trim(0)
+
+
+class Turns(deque[Any]):
+    """Waiting requests, as waitress's queue. Of those that may have a thread, that of the user with the fewest is next.
+
+    Parameters
+    ----------
+    threads
+        Threads there are.
+    """
+
+    def __init__(self, threads: int) -> None:
+        super().__init__()
+        self._of_all = max(1, threads - FREE_THREADS)
+        self._under_way: Counter[Hashable] = Counter()
+
+    def __bool__(self) -> bool:
+        """Return whether a request may have a thread now."""
+        return self._next() is not None
+
+    def popleft(self) -> Turn:
+        """Give a thread to a request; the caller holds the dispatcher's lock, as waitress's does."""
+        turn: Turn | None = self._next()
+        if turn is None:
+            raise IndexError("no request may have a thread now")
+        self.remove(turn)
+        if turn.whose is not None:
+            self._under_way[turn.whose] += 1
+        return turn
+
+    def end(self, turn: Turn) -> None:
+        """Take the thread back."""
+        if turn.whose is not None:
+            self._under_way[turn.whose] -= 1
+            # Without those that have none.
+            self._under_way += Counter()
+
+    def _next(self) -> Any:
+        room = self._under_way.total() < self._of_all
+        may = (
+            each for each in self if each.whose is None or (room and self._under_way[each.whose] < THREADS_OF_A_USER)
+        )
+        return min(may, key=lambda each: self._under_way[each.whose], default=None)
+
+
+class Turn:
+    """A connection whose request waits for a thread or has one."""
+
+    def __init__(self, channel: Any, whose: Hashable | None, dispatcher: Dispatcher) -> None:
+        self.whose = whose
+        self._channel = channel
+        self._dispatcher = dispatcher
+
+    def service(self) -> None:
+        """Answer the request. The thread then looks for the next one itself, so none needs to be woken up."""
+        began = time.monotonic()
+        try:
+            self._channel.service()
+        finally:
+            if time.monotonic() - began > LONG_S:
+                give_back()
+            with self._dispatcher.lock:
+                self._dispatcher.queue.end(self)
+
+    def cancel(self) -> None:
+        """Close the connection."""
+        self._channel.cancel()
+
+
+class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has no types
+    """Waitress's own threads, which take requests in turns.
+
+    Parameters
+    ----------
+    threads
+        How many.
+    whose
+        What a connection's request counts for.
+    """
+
+    def __init__(self, threads: int, whose: Whose) -> None:
+        super().__init__()
+        self.queue = Turns(threads)
+        self._whose = whose
+        self.set_thread_count(threads)
+
+    def add_task(self, channel: Any) -> None:
+        """Take a connection with a request that has arrived."""
+        super().add_task(Turn(channel, self._whose(channel), self))
+
+
+def by_address(channel: Any) -> Hashable | None:
+    """Count a request for the address that it comes from, except for what costs next to nothing."""
+    # What is no request has no path.
+    path = getattr(channel.requests[0], "path", "")
+    return None if path == "/health" or path.startswith("/static/") else ("address", channel.addr[0])
+
+
+def by_user(application: Any) -> Whose:
+    """Return what counts a request for the user whose session it has, and for the address if it has none.
+
+    Parameters
+    ----------
+    application
+        Superset, which signed the session.
+    """
+    from itsdangerous import BadData
+    from werkzeug.http import parse_cookie
+
+    signed = application.session_interface.get_signing_serializer(application)
+    name = application.config["SESSION_COOKIE_NAME"]
+
+    def whose(channel: Any) -> Hashable | None:
+        address = by_address(channel)
+        cookie = parse_cookie(channel.requests[0].headers.get("COOKIE", "")).get(name)
+        if address is None or not cookie:
+            return address
+        try:
+            user = signed.loads(cookie).get("_user_id")
+        except BadData:
+            return address
+        return address if user is None else ("user", str(user))
+
+    return whose

@@ -1,0 +1,101 @@
+"""Who gets Superset's next thread: no user has many, some are kept free, and a session counts if it is Superset's."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask, session
+
+from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER, Dispatcher, Turn, Turns, by_address, by_user
+
+
+@pytest.fixture
+def dispatcher() -> Dispatcher:
+    """Return one without threads, so that nothing takes a request."""
+    return Dispatcher(0, by_address)
+
+
+def waiting(turns: Turns, dispatcher: Any, *users: str | None) -> None:
+    for user in users:
+        turns.append(Turn(SimpleNamespace(service=lambda: None), user, dispatcher))
+
+
+def taken(turns: Turns) -> list[Any]:
+    """Give away threads as long as a request may have one."""
+    given = []
+    while turns:
+        given.append(turns.popleft())
+    return given
+
+
+def test_a_user_has_a_few_threads_and_the_others_come_between(dispatcher: Dispatcher) -> None:
+    turns = Turns(8)
+    waiting(turns, dispatcher, "a", "a", "a", "a", "a", "b", "b")
+    first = taken(turns)
+    assert [each.whose for each in first] == ["a", "b", "a", "b", "a"]
+    assert len(turns) == 2, "the others wait"
+    turns.end(first[0])
+    assert [each.whose for each in taken(turns)] == ["a"]
+
+
+def test_some_threads_are_for_what_belongs_to_nobody(dispatcher: Dispatcher) -> None:
+    turns = Turns(8)
+    waiting(turns, dispatcher, *"abcdefgh", None, None)
+    given = taken(turns)
+    assert [each.whose for each in given] == [*"abcdef", None, None]
+    # A user who has one already comes after one who has none.
+    waiting(turns, dispatcher, "b", "z")
+    turns.end(given[0])
+    assert turns.popleft().whose == "g"
+
+
+@pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (8, THREADS_OF_A_USER)])
+def test_with_few_threads_a_user_still_has_one(threads: int, most: int, dispatcher: Dispatcher) -> None:
+    turns = Turns(threads)
+    waiting(turns, dispatcher, *["a"] * 9)
+    assert len(taken(turns)) == most
+    with pytest.raises(IndexError):
+        turns.popleft()
+
+
+def test_a_thread_is_given_back_after_an_error() -> None:
+    dispatcher = Dispatcher(0, by_address)
+
+    def fail() -> None:
+        raise ValueError
+
+    channel = SimpleNamespace(service=fail, requests=[SimpleNamespace(path="/")], addr=("192.0.2.1", 1))
+    for _ in range(THREADS_OF_A_USER + FREE_THREADS):
+        dispatcher.add_task(channel)
+        with pytest.raises(ValueError):
+            dispatcher.queue.popleft().service()
+
+
+def test_a_request_counts_for_the_user_of_its_session() -> None:
+    app = Flask("superset")
+    app.secret_key = "k" * 40
+    whose = by_user(app)
+
+    @app.route("/login")
+    def login() -> str:
+        session["_user_id"] = "7"
+        return ""
+
+    cookie = app.test_client().get("/login").headers["Set-Cookie"].partition(";")[0]
+
+    def counted(path: str, **headers: str) -> Any:
+        request = SimpleNamespace(path=path, headers=headers)
+        return whose(SimpleNamespace(requests=[request], addr=("192.0.2.1", 1)))
+
+    of_address = ("address", "192.0.2.1")
+    assert counted("/api/v1/chart/data", COOKIE=f"a=b; {cookie}") == ("user", "7")
+    assert counted("/api/v1/chart/data") == of_address
+    assert counted("/api/v1/chart/data", COOKIE=cookie[:-1]) == of_address
+    assert counted("/healthy", COOKIE="session=") == of_address
+    assert counted("/health", COOKIE=cookie) is None
+    assert counted("/static/assets/a.js") is None
+    # What is no request has neither a path nor headers.
+    malformed = SimpleNamespace(requests=[SimpleNamespace(headers={})], addr=("192.0.2.1", 1))
+    assert whose(malformed) == of_address
