@@ -255,9 +255,53 @@ def test_a_list_of_files_in_the_form_for_large_zip_archives_is_bounded_too(
     place = struct.pack("<IIQI", 0x07064B50, 0, len(files), 1)
     path.write_bytes(files + record + place + end)
     assert len(rows_of(read(path)[0])) == 3
+    monkeypatch.setattr(zip_members, "MOST_MEMBERS", 2)
+    with pytest.raises(InputError, match="zip archive of too many files"):
+        read(path)
+    monkeypatch.undo()
     monkeypatch.setattr(zip_members, "MOST_LIST_BYTES", 100)
     with pytest.raises(InputError, match="zip archive of too many files"):
         read(path)
     path.write_bytes(files + record + b"more" + place + end)
     with pytest.raises(InputError, match="zip archive of too many files"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "before", "altered", "refused"),
+    [
+        (46, b"0.json", b"\xff.json", {"member: compression": 1}),
+        (8, b"\0\0", b"\x20\0", {"member_not_unpacked": 1}),
+        (8, b"\0\0", b"\x40\0", {"member_encrypted": 1}),
+        (8, b"\0\0", b"\x00\x08", {}),
+        (42, b"\0\0", b"\xff\x01", {"member: compression": 1}),
+    ],
+)
+def test_damage_in_the_list_of_a_zip_archive_is_that_of_one_file(
+    tmp_path: Path, place: int, before: bytes, altered: bytes, refused: dict[str, int]
+) -> None:
+    path = tmp_path / "a.zip"
+    zip_of(path, ndt7(), ndt7()).close()
+    content = path.read_bytes()
+    first = content.index(b"PK\x01\x02") + place
+    assert content[first:].startswith(before)
+    path.write_bytes(content[:first] + altered + content[first + len(before) :])
+    batches, reading = read(path)
+    assert (len(rows_of(batches)), reading.refused) == (2 - sum(refused.values()), refused)
+
+
+def test_a_name_in_a_zip_archive_that_is_no_text_is_damage_of_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    archive = zipfile.ZipFile(path, "w")
+    for name in ("\u00e9.json", "1.json", "2.json"):
+        archive.writestr(name, ndt7())
+    # One without a name in the list is a file all the same.
+    archive.filelist[1].filename = ""
+    archive.close()
+    content = path.read_bytes()
+    # The header of the file, and not the list, has a name in half a character.
+    path.write_bytes(content.replace("\u00e9".encode(), b"\xc3A", 1))
+    batches, reading = read(path)
+    assert (len(rows_of(batches)), reading.refused) == (1, {"member: compression": 2})
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("member 1 of the archive: zip: the header of the file is damaged")

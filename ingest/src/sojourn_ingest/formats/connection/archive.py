@@ -24,7 +24,13 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tar_members import TarFaultError, TarMember, TarMembers
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
-from sojourn_ingest.formats.connection.zip_members import DAMAGED_MEMBER, opened_zip, overlapping, refused_entry
+from sojourn_ingest.formats.connection.zip_members import (
+    DAMAGED_MEMBER,
+    opened_member,
+    opened_zip,
+    overlapping,
+    refused_entry,
+)
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
@@ -132,7 +138,7 @@ class ConnectionArchive(ConnectionFormat):
         if source.compression != "none":
             raise InputError("unrecognised_format", f"zip archive in {source.compression}; decompress it")
         with local_file(source.path) as (local,), opened_zip(Path(local)) as archive:
-            files = [entry for entry in archive.infolist() if not entry.is_dir()]
+            files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
             repeated = overlapping(files)
             overlap = InputError("corrupt_record", "zip: it overlaps another file; make the archive again")
             for place, entry in enumerate(files, 1):
@@ -145,8 +151,8 @@ class ConnectionArchive(ConnectionFormat):
                     continue
                 expansion.begin(entry.compress_size)
                 try:
-                    with archive.open(entry) as member:
-                        yield from self._member(cast(BinaryIO, member), source, reading, rows, expansion)
+                    with opened_member(archive, entry) as member:
+                        yield from self._member(member, source, reading, rows, expansion)
                 except InputError as error:
                     _refuse_member(place, error, reading)
                 except DAMAGED_MEMBER as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
+from sojourn_ingest.formats.connection.tar_members import MOST_MEMBERS
 from sojourn_ingest.input_error import InputError
 
 #: What stands before the content of a file, without its name.
@@ -20,7 +22,8 @@ END_BYTES, END_MAGIC = 22, b"PK\x05\x06"
 LARGE_END_BYTES, LARGE_END_MAGIC = 56, b"PK\x06\x06"
 PLACE_BYTES, PLACE_MAGIC = 20, b"PK\x06\x07"
 LONGEST_COMMENT_BYTES = 2**16
-ENCRYPTED = 1
+#: Bits of the flags of a file: two kinds of encryption, and changes to another file.
+ENCRYPTED, PATCHED = 0x01 | 0x40, 0x20
 READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 DAMAGED_MEMBER = (zipfile.BadZipFile, zlib.error, EOFError)
 COPY_AGAIN = "copy the file again"
@@ -39,8 +42,9 @@ def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         list_bytes = _list_bytes(handle, path.stat().st_size)
         if list_bytes is None:
             raise InputError("truncated", f"zip archive ends without its list of files; {COPY_AGAIN}")
+        too_many = InputError("too_many_members", "zip archive of too many files; unpack it and give its folder")
         if list_bytes > MOST_LIST_BYTES:
-            raise InputError("too_many_members", "zip archive of too many files; unpack it and give its folder")
+            raise too_many
         try:
             archive = zipfile.ZipFile(handle)
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
@@ -48,6 +52,8 @@ def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
                 "corrupt_record", f"zip archive: its list of files is damaged: {error}; {COPY_AGAIN}"
             ) from error
         with archive:
+            if len(archive.filelist) > MOST_MEMBERS:
+                raise too_many
             yield archive
 
 
@@ -55,7 +61,16 @@ def refused_entry(entry: zipfile.ZipInfo) -> str | None:
     """Return why a file cannot be looked into; None if it can."""
     if entry.flag_bits & ENCRYPTED:
         return "member_encrypted"
-    return None if entry.compress_type in READ_METHODS else "member_not_unpacked"
+    is_unpacked = entry.compress_type in READ_METHODS and not entry.flag_bits & PATCHED
+    return None if is_unpacked else "member_not_unpacked"
+
+
+def opened_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
+    """Open a file; its header is damaged also where zipfile fails otherwise, as with a name that is no text."""
+    try:
+        return cast(BinaryIO, archive.open(entry))
+    except (NotImplementedError, ValueError, struct.error) as error:
+        raise zipfile.BadZipFile(f"the header of the file is damaged: {error}") from error
 
 
 def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
