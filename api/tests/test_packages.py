@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = {
     "sojourn_ingest": ROOT / "ingest",
+    "sojourn_process": ROOT / "ingest" / "process",
     "sojourn_transforms": ROOT / "transforms",
     "sojourn_snapshot": ROOT / "transforms" / "snapshot",
     "sojourn_statistics": ROOT / "transforms" / "statistics",
@@ -23,7 +24,7 @@ FOLDERS = {
     "sojourn_client": ROOT / "api" / "client",
     "sojourn_testbed": ROOT / "testbed",
 }
-DECLARED_EXACTLY = ("sojourn_snapshot", "sojourn_statistics", "sojourn_api", "sojourn_client")
+DECLARED_EXACTLY = ("sojourn_process", "sojourn_snapshot", "sojourn_statistics", "sojourn_api", "sojourn_client")
 BUILD_ONLY = ("sojourn_transforms", "sojourn_ingest", "dbt", "dbt.adapters", "pyspark", "obstore")
 MOST_LINES = 500
 
