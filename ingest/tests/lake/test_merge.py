@@ -21,6 +21,7 @@ from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.readers import reader_names
+from sojourn_ingest.lake.verification import verify
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.session import IngestSession, files_below
 
@@ -144,6 +145,35 @@ def test_a_lake_without_some_of_its_commits_is_refused(
     said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
     assert "missing; run sojourn maintain repair" in said
     assert not (tmp_path / "all").exists()
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("table", ["flow_interval", "ingest_outcome"])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_flipped_bit_gets_no_hash_of_its_own(
+    labs: tuple[Path, Path], tmp_path: Path, table: str, compacted: bool
+) -> None:
+    ingest(tmp_path / "one", labs[0])
+    two = ingest(tmp_path / "two", labs[1])
+    if compacted:
+        with two.writing():
+            compact(two, plan_compaction(two))
+    for place in two.objects(table):
+        flip(tmp_path / "two" / "lake" / place)
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert f"/two/lake/data/{table}/" in said
+    assert "does not have the bytes that were written (facts of " in said
+    # What was written before is whole, and goes on once the file is back.
+    assert verify(Lake(tmp_path / "all" / "lake"), full=True).damages == ()
+    for place in two.objects(table):
+        flip(tmp_path / "two" / "lake" / place)
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert facts(Lake(tmp_path / "all" / "lake")) == facts(ingest(tmp_path / "union", *labs))
 
 
 def test_a_dry_run_writes_nothing(labs: tuple[Path, Path], tmp_path: Path) -> None:

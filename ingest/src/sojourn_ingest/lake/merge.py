@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.purge import of_source
+from sojourn_ingest.lake.stored_commits import LakeDamagedError
+from sojourn_ingest.lake.verification import Damage, check_files, damage_message, stored_files
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.schema import TABLES
 from sojourn_process.printable import counted
@@ -86,6 +88,8 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
     ------
     MergeError
         If a path, the description of a study, a run or the files of a recording differ between the lakes.
+    LakeDamagedError
+        If a file with runs is damaged.
     """
     _refuse_differing(lakes, _contents_by_path, "paths whose content differs between the lakes", _OTHER_PATHS)
     _refuse_differing(lakes, _contents_by_subject, "subjects that the lakes describe differently", _OTHER_SUBJECTS)
@@ -146,7 +150,9 @@ def _contents_by_subject(lake: Lake) -> Contents:
 def _contents_by_run(lake: Lake) -> Contents:
     live = {commit.content_hash for commit in lake.live()}
     contents: defaultdict[str, set[str]] = defaultdict(set)
-    for path in lake.files("run"):
+    sources = _Sources()
+    for place in lake.objects("run"):
+        path = sources.checked(lake, place)
         for row in pq.read_table(path, columns=["study_id", "run_id", "source_hash"]).to_pylist():
             if row["source_hash"] in live:
                 contents[f"{row['run_id']} of study {row['study_id']}"].add(row["source_hash"])
@@ -187,6 +193,8 @@ def merge(plan: MergePlan, target: Lake) -> int:
     ------
     MergeError
         If the lake holds something that the plan does not name.
+    LakeDamagedError
+        If a file of a source does not have the hash that was recorded; what came before it is in the lake.
     """
     named = {one.draft.name for one in plan.commits}
     there = {commit.name for commit in target.live()}
@@ -195,13 +203,13 @@ def merge(plan: MergePlan, target: Lake) -> int:
             f"{target.storage.uri} has {counted(len(there - named), 'source')} that "
             f"{'is' if len(there - named) == 1 else 'are'} in none of the lakes; give a new folder"
         )
-    written = 0
+    written, sources = 0, _Sources()
     for one in plan.commits:
         draft = one.draft
         if draft.name in there:
             continue
-        files = () if one.holder else tuple(_copied(one, file, target) for file in _facts(one.source))
-        outcomes = target.write_outcomes(draft.name, _outcomes(one))
+        files = () if one.holder else tuple(_copied(one, file, target, sources) for file in _facts(one.source))
+        outcomes = target.write_outcomes(draft.name, _outcomes(one, sources))
         target.replace_commit(replace(draft, files=(*files, outcomes)))
         written += 1
     return written
@@ -211,17 +219,46 @@ def _facts(commit: Commit) -> list[DataFile]:
     return [file for file in commit.files if file.table != OUTCOMES]
 
 
-def _copied(one: MergedCommit, file: DataFile, target: Lake) -> DataFile:
+class _Sources:
+    """The files that a merge takes rows of: each is checked once, however many commits share it."""
+
+    def __init__(self) -> None:
+        self._stored: dict[Lake, dict[str, tuple[DataFile, tuple[Commit, ...]]]] = {}
+        self._checked: set[tuple[Lake, str]] = set()
+
+    def checked(self, lake: Lake, place: str) -> Path:
+        """Return the local file of an object whose rows are to be rewritten, if it has the hash that was recorded.
+
+        Raises
+        ------
+        LakeDamagedError
+            If it does not: what is written of it would get a hash of its own, and nobody could tell any more.
+        """
+        if (lake, place) not in self._checked:
+            if lake not in self._stored:
+                self._stored[lake] = stored_files(lake)
+            file, commits = self._stored[lake][place]
+            check_files(lake.storage, [file], {place: [commit.source_path for commit in commits]})
+            self._checked.add((lake, place))
+        return lake.storage.local(place)
+
+
+def _copied(one: MergedCommit, file: DataFile, target: Lake, sources: _Sources) -> DataFile:
     """Put the facts of one file into the merged lake; of a file that commits share, the rows of this one."""
     place = one.lake.place_of(file)
-    source = one.lake.storage.local(place)
     draft = target.storage.draft(file.path)
     if place == file.path:
-        shutil.copyfile(source, draft)
+        shutil.copyfile(one.lake.storage.local(place), draft)
     else:
+        source = sources.checked(one.lake, place)
         select = of_source(one.source.content_hash, one.source.decoder_version)
         _write_selected(source, draft, select(_keys(source)))
     kept = target.storage.keep(file.path, draft)
+    if place == file.path and file.sha256 not in (None, kept.sha256):
+        # The copy is compared, so that the source is read once, and what was read is what was checked.
+        target.storage.discard(file.path, draft)
+        damage = Damage(file, "altered", (one.source.source_path,))
+        raise LakeDamagedError(damage_message(one.lake.storage, [damage]))
     return replace(file, size_bytes=kept.size_bytes, sha256=kept.sha256)
 
 
@@ -240,15 +277,15 @@ def _write_selected(source: Path, draft: Path, selected: pa.ChunkedArray) -> Non
                 writer.write_table(file.read_row_group(group).filter(mask))
 
 
-def _outcomes(one: MergedCommit) -> pa.Table:
+def _outcomes(one: MergedCommit, sources: _Sources) -> pa.Table:
     """Return the outcomes of a commit, which say where the facts of its content now are."""
     commit = one.source
-    sources = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
+    contents = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
     file = next(file for file in commit.files if file.table == OUTCOMES)
     rows = [
         row
-        for row in pq.read_table(one.lake.storage.local(one.lake.place_of(file))).to_pylist()
-        if (row["source_path"], row["content_hash"]) in sources and row["decoder_version"] == commit.decoder_version
+        for row in pq.read_table(sources.checked(one.lake, one.lake.place_of(file))).to_pylist()
+        if (row["source_path"], row["content_hash"]) in contents and row["decoder_version"] == commit.decoder_version
     ]
     for row in rows:
         if one.holder is not None and row["source_path"] == commit.source_path:
