@@ -176,3 +176,16 @@ def test_files_that_expand_far_together_are_left_at_the_bound(tmp_path: Path, mo
     assert (len(tables["connection"]), reading.refused) == (1, {"member: expands_too_far": 4})
     assert reading.fault is not None
     assert reading.fault.message.startswith("member 2 of the archive: ")
+
+
+def test_what_an_archive_is_compressed_with_does_not_count_for_what_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expansion, "ALWAYS_READ_BYTES", 2**20)
+    one = gzip.compress(ndt7() + b" " * 900_000)
+    plain = tar(tmp_path / "archive.tar", [(f"{n}.json.gz", one) for n in range(5)])
+    assert len(read(plain)[1]["connection"]) == 5
+    packed = tmp_path / "archive.tar.xz"
+    packed.write_bytes(lzma.compress(plain.read_bytes()))
+    _, tables, reading = read(packed)
+    assert (len(tables["connection"]), reading.refused) == (1, {"member: expands_too_far": 4})

@@ -56,9 +56,11 @@ impl Content {
     fn watch(&mut self, count: usize) -> Result<(), ExpandsTooFar> {
         self.member_plain_bytes += count as u64;
         self.plain_bytes += count as u64;
-        let stored_bytes = self.source.offset();
+        let read_bytes = self.source.offset();
+        // What the archive is compressed with multiplies with what its files are compressed with.
+        let stored_bytes = read_bytes.min(self.source.file_bytes().unwrap_or(read_bytes));
         for (plain_bytes, stored_bytes) in [
-            (self.member_plain_bytes, stored_bytes - self.member_start),
+            (self.member_plain_bytes, read_bytes - self.member_start),
             (self.plain_bytes, stored_bytes),
         ] {
             let most = ALWAYS_READ_BYTES.max(MOST_EXPANSION.saturating_mul(stored_bytes));

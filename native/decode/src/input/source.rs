@@ -45,6 +45,8 @@ pub(crate) struct PlainReader {
     inner: Box<dyn Read + Send>,
     reopen: Option<Reopen>,
     compression: Compression,
+    /// Bytes of the file, compressed as it is; `None` of a stream.
+    file_bytes: Option<u64>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -67,6 +69,7 @@ impl PlainReader {
             )
         };
         let file = File::open(path).map_err(|error| refused(&error))?;
+        let file_bytes = file.metadata().map_err(|error| refused(&error))?.len();
         let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, FileReader(file));
         let compression = Compression::of(file.fill_buf().map_err(|error| refused(&error))?);
         let path = path.to_owned();
@@ -74,7 +77,9 @@ impl PlainReader {
             let file = FileReader(File::open(&path)?);
             Ok(Box::new(BufReader::with_capacity(FILE_BUFFER_BYTES, file)))
         });
-        Ok(Self::over(plain(file, compression), compression, Some(reopen)))
+        let mut source = Self::over(plain(file, compression), compression, Some(reopen));
+        source.file_bytes = Some(file_bytes);
+        Ok(source)
     }
 
     /// Hash the content as it is read; nothing of it may have been read yet.
@@ -104,17 +109,22 @@ impl PlainReader {
     /// Content in memory, compressed or not.
     pub(crate) fn in_memory(content: Vec<u8>) -> Self {
         let compression = Compression::of(&content);
+        let file_bytes = Some(content.len() as u64);
         if compression == Compression::None {
-            return Self::over(plain(io::Cursor::new(content), compression), compression, None);
+            let mut source = Self::over(plain(io::Cursor::new(content), compression), compression, None);
+            source.file_bytes = file_bytes;
+            return source;
         }
         let content: Arc<[u8]> = content.into();
         let again = Arc::clone(&content);
         let reopen: Reopen = Box::new(move || Ok(Box::new(io::Cursor::new(Arc::clone(&again)))));
-        Self::over(
+        let mut source = Self::over(
             plain(io::Cursor::new(content), compression),
             compression,
             Some(reopen),
-        )
+        );
+        source.file_bytes = file_bytes;
+        source
     }
 
     fn over(inner: Box<dyn Read + Send>, compression: Compression, reopen: Option<Reopen>) -> Self {
@@ -122,6 +132,7 @@ impl PlainReader {
             inner,
             reopen,
             compression,
+            file_bytes: None,
             buffer: vec![0; PLAIN_BUFFER_BYTES],
             start: 0,
             end: 0,
@@ -135,6 +146,11 @@ impl PlainReader {
 
     pub(crate) fn compression(&self) -> Compression {
         self.compression
+    }
+
+    /// How many bytes the file has, compressed as it is; `None` of a stream.
+    pub(crate) fn file_bytes(&self) -> Option<u64> {
+        self.file_bytes
     }
 
     /// Offset of the next byte in the plain content.

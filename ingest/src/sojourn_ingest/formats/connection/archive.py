@@ -109,7 +109,7 @@ class ConnectionArchive(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of all members, numbered through."""
         rows = _Rows(context, reading)
-        expansion = ArchiveExpansion()
+        expansion = ArchiveExpansion(source.path.stat().st_size)
         if is_zip(source.head):
             yield from self._zip(source, reading, rows, expansion)
             yield from rows.finish()

@@ -33,15 +33,20 @@ XZ_MOST_INDEX_BYTES = 2**24
 
 
 class ArchiveExpansion:
-    """Plain content of the files of an archive, held to what is stored of them: of each, and of all so far."""
+    """Plain content of the files of an archive, held to what is stored of them: of each, and of all so far.
 
-    def __init__(self) -> None:
+    Of all, no more than ``archive_bytes`` are stored: what the archive is compressed with multiplies with what its files
+    are compressed with.
+    """
+
+    def __init__(self, archive_bytes: int) -> None:
+        self._archive_bytes = archive_bytes
         self._stored = self._plain = 0
         self._stored_of_file = self._plain_of_file = 0
 
     def begin(self, stored_bytes: int) -> None:
         """Go on to the next file."""
-        self._stored += stored_bytes
+        self._stored = min(self._stored + stored_bytes, self._archive_bytes)
         self._stored_of_file, self._plain_of_file = stored_bytes, 0
 
     def add(self, plain_bytes: int) -> None:

@@ -439,6 +439,15 @@ fn files_that_expand_far_together_are_left_at_the_bound() {
         "{}",
         fault.message
     );
+    // What the archive is compressed with does not count for what is stored.
+    let plain = archive(&vec![
+        entry("x.pcap.gz", b'0', &gzip(&capture_of_zeros(900_000)));
+        9
+    ]);
+    assert_eq!(read(&plain), (vec![15; 9], 0, None));
+    let (packet_counts, _, fault) = read(&zstd::encode_all(&plain[..], 19).unwrap());
+    let whole = packet_counts.iter().filter(|packets| **packets == 15).count();
+    assert_eq!((whole, fault.unwrap().kind), (1, FaultKind::ExpandsTooFar));
     // What is no more than deflate can do is read, whatever it was stored in.
     let sound = capture(30_000);
     let stored = archive(&[entry(
