@@ -203,9 +203,9 @@ FLOW = Table(
         Column(
             "server_name",
             STRING,
-            "name of the server: its registrable domain, or the full name with --server-names full; never an "
-            "address or the name of a device in a local network; null if none was seen, or with --server-names "
-            "none",
+            "name of the server: its registrable domain, or the full name with --server-names full if no address "
+            "is part of it; never an address or the name of a device in a local network; null if none was seen, or "
+            "with --server-names none",
         ),
         Column(
             "server_name_source",

@@ -4,7 +4,7 @@
 //! part of the public suffix list (such as `github.io` or `cloudfront.net`) does not count: a name below such a suffix
 //! belongs to a customer, often to one person, while the flow is with the operator.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use psl::Type;
@@ -27,7 +27,7 @@ pub enum ServerNames {
 /// Why a name is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unkept {
-    /// An IP address: it would stand beside its own pseudonym.
+    /// An IP address, or a domain made of one: it would stand beside its own pseudonym.
     Address,
     /// No registry has it: it is the name of a device in somebody's network.
     Local,
@@ -62,8 +62,13 @@ impl ServerNames {
         }
         let lower = text.to_ascii_lowercase();
         let registrable = registrable(&lower).ok_or(Unkept::Local)?;
+        if has_address(registrable) {
+            return Err(Unkept::Address);
+        }
         Ok(match self {
             Self::Registrable => Some(registrable.into()),
+            // Access networks name hosts by their addresses.
+            Self::Full if has_address(&lower) => Some(registrable.into()),
             Self::Full => Some(lower.into()),
             Self::None => None,
         })
@@ -77,10 +82,62 @@ fn is_number(label: &str) -> bool {
     }
 }
 
+const OCTETS: usize = 4;
+const IPV6_GROUPS: usize = 8;
+const MAC_PAIRS: usize = 6;
+
+/// Whether a name has an IP or a hardware address in it, with what names can part its numbers by: `host-192-0-2-7`,
+/// `ip6-2001-db8--7`. A name that only looks so is taken for one: what is hidden of it is little.
+fn has_address(name: &str) -> bool {
+    let parts: Vec<&str> = name.split(['.', '-', '_']).collect();
+    let is_octet = |part: &str| part.len() <= 3 && part.parse::<u8>().is_ok();
+    let not_digit = |letter: char| !letter.is_ascii_digit();
+    let is_ipv4 = |parts: &[&str]| match parts {
+        // A word may stand directly before the first number and behind the last.
+        [first, inner @ .., last] => {
+            let first = first.rsplit(not_digit).next().unwrap_or_default();
+            let last = last.split(not_digit).next().unwrap_or_default();
+            is_octet(first) && inner.iter().all(|part| is_octet(part)) && is_octet(last)
+        }
+        _ => false,
+    };
+    let is_pair = |part: &&str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_mac = |parts: &[&str]| {
+        parts.iter().all(is_pair) && parts.concat().bytes().any(|byte| byte.is_ascii_digit())
+    };
+    parts.windows(OCTETS).any(is_ipv4)
+        || parts.windows(MAC_PAIRS).any(is_mac)
+        || name
+            .split('.')
+            .any(|label| has_ipv6(label, '-') || has_ipv6(label, '_'))
+}
+
+fn has_ipv6(label: &str, separator: char) -> bool {
+    let groups: Vec<&str> = label.split(separator).collect();
+    (4..=IPV6_GROUPS + 1).any(|count| {
+        groups.windows(count).any(|groups| {
+            let parsed = groups
+                .join(":")
+                .parse::<Ipv6Addr>()
+                .map(|address| address.segments());
+            // Of the ranges that hosts have; short words in hexadecimal digits begin others.
+            matches!(
+                parsed,
+                Ok([0x2000..=0x3fff | 0xfc00..=0xfdff | 0xfe80 | 0x64, ..])
+            )
+        })
+    })
+}
+
 /// The registrable domain of a name in lower case; `None` where no registry of the public suffix list has it.
 fn registrable(name: &str) -> Option<&str> {
-    // In arpa there are addresses and the homes of devices (RFC 3172, RFC 8375), though the list has it.
-    if name.rsplit('.').next() == Some("arpa") {
+    // In arpa there are addresses and the homes of devices (RFC 3172, RFC 8375), though the list has it. A FRITZ!Box
+    // gives the devices of its network names below fritz.box, as if they were registered.
+    let is_of_devices = |domain| {
+        name.strip_suffix(domain)
+            .is_some_and(|above| above.is_empty() || above.ends_with('.'))
+    };
+    if is_of_devices("arpa") || is_of_devices("fritz.box") || !name.contains('.') {
         return None;
     }
     let mut below = name;
@@ -136,6 +193,43 @@ mod tests {
     }
 
     #[test]
+    fn of_a_full_name_with_an_address_the_registrable_domain_is_kept() {
+        for name in [
+            "ec2-192-0-2-7.compute-1.example.com",
+            "host-192-0-2-7.example.com",
+            "192.0.2.7.example.com",
+            "dsl192_000_002_007x.example.com",
+            "7.2.0.192.dyn.example.com",
+            "192-0-2-7.0123456789abcdef.example.com",
+            "ip6-2001-db8--7.example.com",
+            "2001-0db8-0000-0000-0000-0000-0000-0007.example.com",
+            "2001_db8__7.example.com",
+            "00-00-5e-00-53-af.example.com",
+            "00.00.5e.00.53.af.example.com",
+        ] {
+            assert_eq!(
+                kept(ServerNames::Full, name),
+                Ok(Some("example.com".into())),
+                "{name}"
+            );
+            assert_eq!(
+                kept(ServerNames::Registrable, name),
+                Ok(Some("example.com".into()))
+            );
+        }
+        for name in [
+            "rr4---sn-4g5e6nsz.example.com",
+            "edge-2-14-7.example.com",
+            "v1.300.2.3.example.com",
+            "550e8400-e29b-41d4-a716-446655440000.example.com",
+            "de--ad-be-ef.example.com",
+            "xn--80aswg.example.com",
+        ] {
+            assert_eq!(kept(ServerNames::Full, name), Ok(Some(name.into())), "{name}");
+        }
+    }
+
+    #[test]
     fn addresses_and_names_of_devices_are_never_kept() {
         for names in [ServerNames::Registrable, ServerNames::Full, ServerNames::None] {
             for name in [
@@ -145,11 +239,18 @@ mod tests {
                 "127.1",
                 "0x7f.0.0.0x1",
                 "10.0.0.256",
+                "192-0-2-7.com",
+                "host192-0-2-7.com",
+                "www.2001-db8--7.net",
+                "00-00-5e-00-53-af.org",
             ] {
                 assert_eq!(kept(names, name), Err(Unkept::Address), "{name}");
             }
             for name in [
                 "johns-laptop",
+                "com",
+                "fritz.box",
+                "johns-laptop.fritz.box",
                 "localhost",
                 "johns-laptop.local",
                 "printer.lan",
