@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
-from sojourn_ingest.lake import Lake
+from sojourn_ingest.lake import Lake, find, forget
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.readers import reader_names
 from sojourn_ingest.lake.verification import verify
@@ -184,21 +184,85 @@ def test_a_dry_run_writes_nothing(labs: tuple[Path, Path], tmp_path: Path) -> No
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_killed_merge_goes_on_where_it_stopped(labs: tuple[Path, Path], tmp_path: Path) -> None:
-    ingest(tmp_path / "one", labs[0])
-    ingest(tmp_path / "two", labs[1])
+def kill_merge(folder: Path, commits: int) -> list[str]:
+    """Kill a merge of two lakes after some commits; return the command."""
     command = [sys.executable, "-m", "sojourn_ingest.cli", "merge", "one", "two", "--into", "all"]
     killed = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "SOJOURN_FAULT": "kill@commit.published:2"}, check=False,
+        command, cwd=folder, env={**os.environ, "SOJOURN_FAULT": f"kill@commit.published:{commits}"}, check=False,
         capture_output=True, text=True,
     )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert len(Lake(tmp_path / "all" / "lake").live()) == 2
+    assert len(Lake(folder / "all" / "lake").live()) == commits
+    return command
+
+
+def test_a_killed_merge_goes_on_where_it_stopped(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    command = kill_merge(tmp_path, 2)
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout.count("3 sources added to ") == 1
     lake = Lake(tmp_path / "all" / "lake")
     assert lake.fingerprint() == ingest(tmp_path / "union", *labs).fingerprint()
     assert lake.leftovers() == []
+    with lake.writing():
+        compact(lake, plan_compaction(lake))
+    assert "0 sources added" in merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+
+
+def forget_everywhere(folder: Path, *names: str) -> None:
+    """Forget the host in installations, and put it on their lists."""
+    pseudonymiser = Pseudonymiser(b"key", forgotten=ForgottenHosts(b"forget"))
+    fingerprint, (host_key, _) = pseudonymiser.forget_fingerprint(HOST), pseudonymiser.keys(HOST)
+    for name in names:
+        lake = Lake(folder / name / "lake")
+        for left in (folder / name / "lake" / "readers").glob("*"):
+            # Of the merge that was killed.
+            left.unlink()
+        with lake.writing():
+            forget(lake, find(lake, {str(host_key)}))
+        add_to_list(folder / name / "forgotten.jsonl", fingerprint=fingerprint, host_keys=(), forgotten_ns=1, rows={})
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_host_that_was_forgotten_after_a_merge_is_not_listed_beside_its_rows(
+    labs: tuple[Path, Path], tmp_path: Path, killed: bool
+) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    arguments = (tmp_path / "one", tmp_path / "two", "--into")
+    if killed:
+        kill_merge(tmp_path, 4)
+    else:
+        merged(*arguments, tmp_path / "all")
+    forget_everywhere(tmp_path, "one", "two")
+    for option in ([], ["--forgotten-checked"], ["--dry-run"]):
+        said = merged(*arguments, tmp_path / "all", *option, status=1)
+        assert "as when a host was forgotten since; give a new folder, and delete this one" in said
+        assert not (tmp_path / "all" / "forgotten.jsonl").exists()
+    merged(*arguments, tmp_path / "new")
+    host_key, _ = Pseudonymiser(b"key").keys(HOST)
+    assert (tmp_path / "new" / "forgotten.jsonl").exists()
+    assert find(Lake(tmp_path / "new" / "lake"), {str(host_key)}) == []
+
+
+def test_a_host_that_the_merged_installation_forgot_does_not_come_back(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    kill_merge(tmp_path, 1)
+    forget_everywhere(tmp_path, "all")
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert "forgotten.jsonl has hosts that the installations have not forgotten" in said
+
+
+def test_a_lake_that_is_being_written_when_the_merge_begins_is_refused(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    two = ingest(tmp_path / "two", labs[1])
+    with two.writing():
+        said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert f"another process is writing to {tmp_path / 'two' / 'lake'}" in said
+    assert not (tmp_path / "all").exists()
+    assert reader_names(two.storage) == ([], [])
 
 
 def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from sojourn_ingest.lake import Lake, LakeBusyError
-from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge
+from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge, refuse_other
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
 from sojourn_process.printable import counted, printable
@@ -27,32 +27,39 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     LakeDamagedError
         If one of them is damaged.
     typer.Exit
-        If the merged lake is being written.
+        If one of them, or the merged lake, is being written.
     """
-    installations = [Paths(path) for path in sources]
-    entries = _forgotten(installations, forgotten_checked)
-    with ExitStack() as stack:
-        lakes = [Lake(paths.lake) for paths in installations]
-        if not dry_run:
+    installations, target = [Paths(path) for path in sources], Paths(into)
+    try:
+        with ExitStack() as stack:
+            lakes = [Lake(paths.lake) for paths in installations]
+            if not dry_run:
+                for lake in lakes:
+                    # What is live now stays until the merge has read it, even if files are ingested meanwhile.
+                    stack.enter_context(lake.reading())
+                    # From here on no host is forgotten in it. Where one is just being forgotten, the list may have it
+                    # already, and the lake still its rows.
+                    with lake.storage.held():
+                        lake.refresh()
+            entries = _forgotten(installations, target, forgotten_checked)
             for lake in lakes:
-                # What is live now stays until the merge has read it, even if files are ingested meanwhile.
-                stack.enter_context(lake.reading())
-        for lake in lakes:
-            refuse_damage(lake)
-        plan = plan_merge(lakes)
-        _tell(plan, sources)
-        if dry_run:
-            typer.echo("nothing was changed: --dry-run")
-            return
-        target = Paths(into)
-        _write_forgotten(target.forgotten, entries)
-        merged = Lake(target.lake)
-        try:
+                refuse_damage(lake)
+            plan = plan_merge(lakes)
+            merged = Lake(target.lake)
+            if dry_run:
+                refuse_other(plan, merged)
+            _tell(plan, sources)
+            if dry_run:
+                typer.echo("nothing was changed: --dry-run")
+                return
             with merged.writing():
+                # A lake that has rows of a host must not get the host on its list.
+                refuse_other(plan, merged)
+                _write_forgotten(target.forgotten, entries)
                 written = merge(plan, merged)
-        except LakeBusyError as error:
-            typer.echo(f"error: {printable(error)}", err=True)
-            raise typer.Exit(1) from error
+    except LakeBusyError as error:
+        typer.echo(f"error: {printable(error)}", err=True)
+        raise typer.Exit(1) from error
     typer.echo(
         printable(f"{counted(written, 'source')} added to {into}; run sojourn build --var {shlex.quote(str(into))}")
     )
@@ -63,13 +70,18 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
         )
 
 
-def _forgotten(installations: Sequence[Paths], checked: bool) -> list[str]:
+def _forgotten(installations: Sequence[Paths], target: Paths, checked: bool) -> list[str]:
     """Return the lines of the merged list of forgotten hosts."""
     lists = [forgotten_entries(paths.forgotten) for paths in installations]
     if not checked and any(set(one) != set(lists[0]) for one in lists):
         raise MergeError(
             "the installations have forgotten different hosts; run sojourn forget for each of them in the "
             "other installations, then give --forgotten-checked"
+        )
+    if not checked and not forgotten_entries(target.forgotten).keys() <= lists[0].keys():
+        raise MergeError(
+            f"{target.forgotten} has hosts that the installations have not forgotten; run sojourn forget for each of "
+            "them there, then give --forgotten-checked"
         )
     return list({name: line for one in lists for name, line in one.items()}.values())
 

@@ -55,6 +55,11 @@ class MergedCommit:
         return replace(self.source, files=(), replaces=(), holds_facts=self.source.holds_facts and not self.holder,
                        duplicate_of=self.holder or self.source.duplicate_of)  # fmt: skip
 
+    @property
+    def facts(self) -> list[DataFile]:
+        """The files whose rows it has in the merged lake."""
+        return [] if self.holder else _facts(self.source)
+
 
 @dataclass(frozen=True)
 class MergePlan:
@@ -186,29 +191,52 @@ def _refuse(names: Sequence[str], what: str, remedy: str) -> None:
         raise MergeError(f"{what} ({len(names):,}): {shown}; {remedy}")
 
 
+def refuse_other(plan: MergePlan, target: Lake) -> None:
+    """Go on if the lake holds nothing, or part of what the plan names, as a merge that was killed leaves it.
+
+    Raises
+    ------
+    MergeError
+        If it holds a source that the plan does not name, or has other rows of one: a source of the merge has changed
+        since, for instance because a host was forgotten in it, whose rows are then still in this lake.
+    """
+    planned = {one.draft.name: one for one in plan.commits}
+    there = target.live()
+    if other := sum(commit.name not in planned for commit in there):
+        raise MergeError(
+            f"{target.storage.uri} has {counted(other, 'source')} that "
+            f"{'is' if other == 1 else 'are'} in none of the lakes; give a new folder"
+        )
+    pairs = [(commit, planned[commit.name]) for commit in there]
+    if changed := sum(_said(commit, _facts(commit)) != _said(one.draft, one.facts) for commit, one in pairs):
+        raise MergeError(
+            f"{target.storage.uri} has other facts of {counted(changed, 'source')} than the lakes have now, as when a "
+            "host was forgotten since; give a new folder, and delete this one"
+        )
+
+
+def _said(commit: Commit, facts: Iterable[DataFile]) -> tuple[bool, str | None, list[tuple[str, int]]]:
+    return commit.holds_facts, commit.duplicate_of, sorted((file.table, file.rows) for file in facts)
+
+
 def merge(plan: MergePlan, target: Lake) -> int:
     """Write what the plan names into a lake that is held for writing, and return how many commits were missing.
 
     Raises
     ------
     MergeError
-        If the lake holds something that the plan does not name.
+        If the lake holds something else than the plan says; see :func:`refuse_other`.
     LakeDamagedError
         If a file of a source does not have the hash that was recorded; what came before it is in the lake.
     """
-    named = {one.draft.name for one in plan.commits}
+    refuse_other(plan, target)
     there = {commit.name for commit in target.live()}
-    if there - named:
-        raise MergeError(
-            f"{target.storage.uri} has {counted(len(there - named), 'source')} that "
-            f"{'is' if len(there - named) == 1 else 'are'} in none of the lakes; give a new folder"
-        )
     written, sources = 0, _Sources()
     for one in plan.commits:
         draft = one.draft
         if draft.name in there:
             continue
-        files = () if one.holder else tuple(_copied(one, file, target, sources) for file in _facts(one.source))
+        files = tuple(_copied(one, file, target, sources) for file in one.facts)
         outcomes = target.write_outcomes(draft.name, _outcomes(one, sources))
         target.replace_commit(replace(draft, files=(*files, outcomes)))
         written += 1
