@@ -170,7 +170,7 @@ def test_a_slow_reader_sees_one_state_while_a_writer_changes_the_lake(
         status, printed = runner.run(argv_of(step, inputs), var)
         assert reader.wait() == 0, reading.read_text()
     # A host is not forgotten while somebody still reads its rows: the command says so, and is run again.
-    says_why = "a build is reading" in printed or "a build began to read" in printed
+    says_why = "another command is reading" in printed or "another command began to read" in printed
     assert status == 0 or (step == "forget" and says_why), printed
     settle(var, None)
     status, printed = runner.run(argv_of(step, inputs), var)

@@ -239,7 +239,7 @@ def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) ->
     with lake.reading():
         refused = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: a build is reading ")
+    assert refused.stderr.startswith("error: another command is reading ")
     assert refused.stderr.count("\n") == 1
     lake.refresh()
     assert lake.fingerprint() == state
@@ -265,7 +265,7 @@ def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
             late = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
         assert late.exit_code == 1
         assert "removed" not in late.stdout
-        assert late.stderr.startswith("error: a build began to read ")
+        assert late.stderr.startswith("error: another command began to read ")
         assert late.stderr.count("\n") == 1
         assert named_on_disk(lake, host_key)
     # Once it has ended, the same command does the rest, though no live row names the host any more.

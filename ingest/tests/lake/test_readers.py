@@ -137,6 +137,28 @@ def test_a_hold_is_renewed_and_that_of_a_killed_reader_ends(root: Path, monkeypa
         assert lake.storage.names("readers") == []
 
 
+def test_a_hold_of_a_clock_that_was_wrong_ends_at_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(readers, "time", clock)
+    lake = Lake(root)
+    put(lake, "c1", 2.0)
+    with readers.holding_files(lake.storage, renew_s=0.05):
+        first = set(lake.storage.names("readers"))
+        clock.now_s -= 800 * 86_400
+        # Whoever still reads renews its hold by the new time.
+        wait_until(lambda: not first & set(lake.storage.names("readers")))
+        assert lake.is_read()
+    lake.storage.create(f"readers/{int((clock.now_s + 800 * 86_400) * 1000)}-killed", b"")
+    assert not lake.is_read()
+    assert lake.leftovers()
+    with Lake(root).writing():
+        assert lake.storage.names("readers") == []
+        assert lake.leftovers() == []
+    # The clock of another machine may be a little fast.
+    lake.storage.create(f"readers/{int((clock.now_s + readers.HOLD_S + 60) * 1000)}-fast", b"")
+    assert lake.is_read()
+
+
 def test_a_store_that_is_away_when_a_build_ends_neither_fails_it_nor_hides_its_fault(
     root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -258,7 +258,7 @@ def test_files_that_no_commit_names_are_told_before_they_are_removed(
     ingest(var, folder)
     assert not orphan.exists()
     assert [record.getMessage() for record in caplog.records] == [
-        f"{Lake(var / 'lake').storage.uri}: no commit names data/series/orphan.parquet: removed, unless a build reads"
+        f"{Lake(var / 'lake').storage.uri}: no commit names data/series/orphan.parquet: removed, unless a command reads"
     ]
 
 

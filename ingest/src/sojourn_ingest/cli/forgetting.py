@@ -95,14 +95,15 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
 
 def _refuse_while_read(lake: Lake) -> None:
     if lake.is_read():
-        raise LakeBusyError(f"a build is reading {lake.storage.uri} and would keep the host; wait for it to end")
+        what = "and would keep the host; wait for it to end, or for two minutes if it was killed"
+        raise LakeBusyError(f"another command is reading {lake.storage.uri} {what}")
 
 
 def _refuse_what_is_left(lake: Lake) -> None:
-    # A build that began after the check before keeps every file that was there.
+    # A command that began after the check before keeps every file that was there.
     if lake.leftovers():
         what = "and keeps files with the host's rows; wait for it to end, then run the same command again"
-        raise LakeBusyError(f"a build began to read {lake.storage.uri} {what}")
+        raise LakeBusyError(f"another command began to read {lake.storage.uri} {what}")
 
 
 def _print(forgettings: list[Forgetting], title: str, kind: str) -> None:

@@ -362,7 +362,7 @@ class Lake:
             if unnamed := [name for name in leftovers if name.startswith("data/") and name not in named]:
                 more = f", and {len(unnamed) - 1:,} more" if len(unnamed) > 1 else ""
                 logger.warning(
-                    "%s: no commit names %s%s: removed, unless a build reads", self.storage.uri, unnamed[0], more
+                    "%s: no commit names %s%s: removed, unless a command reads", self.storage.uri, unnamed[0], more
                 )
             self._remove(leftovers)
             yield

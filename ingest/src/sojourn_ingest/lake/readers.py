@@ -1,7 +1,8 @@
 """Readers that need a lake's files to stay, such as a build: while one reads, no writer removes what it may look at.
 
 A reader makes an object whose name says until when it reads, and makes a later one in time. Storages create objects and
-never change one, so a new name is the renewal. A reader that was killed is forgotten when its time is over.
+never change one, so a new name is the renewal. A reader that was killed is forgotten when its time is over, and at once if
+its time is further away than any reader's can be: its clock was wrong, or has been set back since.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 FOLDER = "readers"
 HOLD_S = 120.0
 RENEW_S = 30.0
+#: How far away the end of a hold may be: clocks of two machines may differ by as much as a hold lasts.
+FURTHEST_S = 2 * HOLD_S
 
 
 def _until_s(name: str) -> float:
@@ -27,10 +30,11 @@ def _until_s(name: str) -> float:
 
 
 def reader_names(storage: Storage) -> tuple[list[str], list[str]]:
-    """Return the objects of readers whose time is not over yet, and of those whose is."""
+    """Return the objects of readers that are at work, and of those that are not, or no longer."""
     now_s = time.time()
     names = [name for name in storage.names(FOLDER) if not name.endswith(".tmp")]
-    return [name for name in names if _until_s(name) > now_s], [name for name in names if _until_s(name) <= now_s]
+    live = [name for name in names if now_s < _until_s(name) <= now_s + FURTHEST_S]
+    return live, [name for name in names if name not in live]
 
 
 @contextmanager
