@@ -311,3 +311,16 @@ def test_what_is_no_installation_is_named_with_what_to_give(tmp_path: Path, labs
         assert f"error: Invalid value for VAR: {tmp_path / folder}: {said}" in merged(
             tmp_path / "one", tmp_path / folder, "--into", tmp_path / "all", status=2
         )
+
+
+def test_a_merge_writes_into_no_folder_of_a_source_nor_around_one(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "in" / "two", labs[1])
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "lake").symlink_to(tmp_path / "one" / "lake")
+    before = sorted(tmp_path.rglob("*"))
+    for into in ("one/lake", "one/new", "in", "in/two/lake/data", "linked"):
+        said = merged(tmp_path / "one", tmp_path / "in" / "two", "--into", tmp_path / into, status=2)
+        assert f"error: Invalid value for --into: {tmp_path / into} overlaps " in said
+    assert sorted(tmp_path.rglob("*")) == before
+    merged(tmp_path / "one", tmp_path / "in" / "two", "--into", tmp_path / "in" / "all")

@@ -60,6 +60,17 @@ def merge(
     resolved = [path.resolve() for path in sources]
     if len({*resolved, into.resolve()}) <= len(resolved):
         raise typer.BadParameter("name each folder once, and another one for --into", param_hint="VAR")
+    for path, source in zip(sources, resolved, strict=True):
+        if _overlap(source, into.resolve()):
+            raise typer.BadParameter(
+                f"{into} overlaps {path}; give a folder that is neither in it nor around it", param_hint="--into"
+            )
     from sojourn_ingest.cli.merging import run_merge
 
     run_merge(resolved, into.resolve(), dry_run, forgotten_checked)
+
+
+def _overlap(source: Path, into: Path) -> bool:
+    """Return whether an installation or its lake, which may be a link to elsewhere, is in the other one."""
+    places = [{var, (var / "lake").resolve()} for var in (source, into)]
+    return any(one.is_relative_to(other) or other.is_relative_to(one) for one in places[0] for other in places[1])

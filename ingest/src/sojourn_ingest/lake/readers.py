@@ -1,8 +1,8 @@
 """Readers that need a lake's files to stay, such as a build: while one reads, no writer removes what it may look at.
 
 A reader makes an object whose name says until when it reads, and makes a later one in time. Storages create objects and
-never change one, so a new name is the renewal. A reader that was killed is forgotten when its time is over, and at once if
-its time is further away than any reader's can be: its clock was wrong, or has been set back since.
+never change one, so a new name is the renewal. A reader that was killed is forgotten when its time is over, or at once
+if that is further away than any reader's can be: its clock was wrong, or has been set back since.
 """
 
 from __future__ import annotations
