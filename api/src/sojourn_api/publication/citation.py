@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from sojourn_api.publication.declaration import Publication, Study
+from sojourn_process.printable import printable
 
 CITATION = "CITATION.cff"
 LICENCES = "LICENCES.md"
@@ -14,6 +15,9 @@ LICENCES = "LICENCES.md"
 _KNOWN_LICENCES = re.compile(
     r"^(Apache-2\.0|MIT|BSD-[23]-Clause|CC0-1\.0|CC-BY(-SA|-NC|-NC-SA|-ND|-NC-ND)?-[1-4]\.0|ODbL-1\.0|ODC-By-1\.0|PDDL-1\.0)$"
 )
+#: What Markdown or HTML would take for more than text. An underscore within a word is text, as in an address.
+_MARKUP = re.compile(r"[\\`*<>|\[\]]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|~(?=~)|(?<=~)~")
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def citation_text(publication: Publication) -> str:
@@ -46,9 +50,20 @@ def citation_file(publication: Publication) -> str:
     lines = []
     for name, value in entries.items():
         # A date is not a text in the schema of the format.
-        text = value if name == "date-released" else json.dumps(value, ensure_ascii=False)
-        lines.append(f"{name}: {text}\n")
+        lines.append(f"{name}: {value if name == 'date-released' else _quoted(value)}\n")
     return "".join(lines)
+
+
+def _quoted(value: Any) -> str:
+    """Return a value as JSON that YAML reads too: JSON leaves control characters in it that YAML refuses."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text)
+
+
+def _markdown(text: str) -> str:
+    """Return a text of a description on one line of Markdown, none of it as markup."""
+    line = printable(" ".join(text.split()))
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), line)
 
 
 def _reference(study: Study) -> dict[str, Any]:
@@ -69,7 +84,7 @@ def _reference(study: Study) -> dict[str, Any]:
 def licences_page(publication: Publication) -> str:
     """Return LICENCES.md."""
     lines = [
-        f"# Licences of {publication.title}",
+        f"# Licences of {_markdown(publication.title)}",
         "",
         "The licence of each study is the one in its description. If there is none, ask its authors.",
         "",
@@ -84,5 +99,5 @@ def licences_page(publication: Publication) -> str:
             study.citation or study.url or "not stated",
             {True: "yes", False: "no", None: "not stated"}[study.synthetic],
         )
-        lines.append("| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |")
+        lines.append("| " + " | ".join(map(_markdown, cells)) + " |")
     return "\n".join(lines) + "\n"
