@@ -62,6 +62,17 @@ def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == "name\ncolumn_description\nrun\nstudy\n"
 
 
+@pytest.mark.parametrize(
+    "statement", ["select chr(155) || '31m' as a, chr(8238) || chr(27) as b", "explain select '{}'"]
+)
+def test_no_control_character_reaches_the_terminal(var: Path, capsys: pytest.CaptureFixture[str], statement: str) -> None:
+    run_sql(statement.format("\x9b31m\u202e"), Form.TABLE, None, var)
+    drawn = capsys.readouterr().out
+    assert r"\x9b31m" in drawn
+    assert r"\u202e" in drawn
+    assert drawn.replace("\n", "").isprintable()
+
+
 def test_the_end_of_a_file_s_name_decides_the_form(var: Path, tmp_path: Path) -> None:
     out = tmp_path / "rows.json"
     done = CliRunner().invoke(application(), ["sql", "select 1 as one", "--out", str(out), "--var", str(var)])

@@ -18,6 +18,7 @@ import typer
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.schema import TABLES
 from sojourn_process.arrow_alone import keep_pandas_out
+from sojourn_process.printable import printable
 from sojourn_transforms.sql.forms import Form
 from sojourn_transforms.sql.local import connect_local
 
@@ -102,7 +103,7 @@ def _run(
                 what = kind.name.replace("_", " ")
                 raise OperatorError(f"{what} {_READ_ONLY}; {_INSTEAD}")
             elif each.type is duckdb.StatementType.EXPLAIN:
-                typer.echo("\n".join(str(row[-1]) for row in connection.execute(each).fetchall()))
+                typer.echo(_printable("\n".join(str(row[-1]) for row in connection.execute(each).fetchall())))
             else:
                 _write(connection, connection.sql(each), form, out)
     except duckdb.Error as error:
@@ -176,7 +177,12 @@ def _drawn(rows: duckdb.DuckDBPyRelation) -> str:
     drawn = io.StringIO()
     with contextlib.redirect_stdout(drawn):
         rows.show(max_width=shutil.get_terminal_size((160, 24)).columns, max_rows=_MOST_SHOWN)
-    return drawn.getvalue().rstrip("\n")
+    return _printable(drawn.getvalue().rstrip("\n"))
+
+
+def _printable(text: str) -> str:
+    """Return printable lines: DuckDB escapes few of the characters in a value that a terminal acts on."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _converse(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]], form: Form, out: Path | None) -> None:
@@ -189,7 +195,7 @@ def _converse(connection: duckdb.DuckDBPyConnection, build: set[tuple[str, str]]
         try:
             _run(connection, build, text, form, out)
         except OperatorError as error:
-            typer.echo(f"error: {error}", err=True)
+            typer.echo(f"error: {printable(error)}", err=True)
 
 
 def _typed() -> Iterator[str]:
