@@ -65,7 +65,7 @@ def test_rows_have_the_form_that_is_asked_for(var: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "statement", ["select chr(155) || '31m' as a, chr(8238) || chr(27) as b", "explain select '{}'"]
 )
-def test_no_control_character_reaches_the_terminal(var: Path, capsys: pytest.CaptureFixture[str], statement: str) -> None:
+def test_a_table_has_no_control_characters(var: Path, capsys: pytest.CaptureFixture[str], statement: str) -> None:
     run_sql(statement.format("\x9b31m\u202e"), Form.TABLE, None, var)
     drawn = capsys.readouterr().out
     assert r"\x9b31m" in drawn
