@@ -35,8 +35,8 @@ XZ_MOST_INDEX_BYTES = 2**24
 class ArchiveExpansion:
     """Plain content of the files of an archive, held to what is stored of them: of each, and of all so far.
 
-    Of all, no more than ``archive_bytes`` are stored: what the archive is compressed with multiplies with what its files
-    are compressed with.
+    Of all, no more than ``archive_bytes`` are stored: what the archive is compressed with multiplies with what its
+    files are compressed with.
     """
 
     def __init__(self, archive_bytes: int) -> None:
