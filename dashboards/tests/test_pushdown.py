@@ -114,6 +114,26 @@ def test_columns_have_the_names_that_the_sql_gives_them(contract: Contract, sql:
         assert answer.fetchall()
 
 
+NUMBERS = [
+    *(sign * number for number in (2**53 - 1, 2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1) for sign in (1, -1)),
+    -(2**63),
+    1,
+]
+
+
+@pytest.mark.parametrize("condition", ["= {0}", "<> {0}", "< {0}", ">= {0}", "IN ({0}, 7)", "BETWEEN {0} AND {0}"])
+@pytest.mark.parametrize("column", ["i", "f"])
+def test_large_integers_stay_exact(contract: Contract, column: str, condition: str) -> None:
+    rows = [{"k": number, "i": value, "f": float(value)} for number, value in enumerate(NUMBERS)]
+    contract.add("r", {"k": "BIGINT", "i": "BIGINT", "f": "DOUBLE"}, ["k"], rows)
+    with engine_of(contract).connect() as connection, sqlite3.connect(":memory:") as plain:
+        plain.execute("CREATE TABLE r (k INTEGER, i INTEGER, f REAL)")
+        plain.executemany("INSERT INTO r VALUES (:k, :i, :f)", rows)
+        for number in [*NUMBERS, 2**63]:
+            sql = f"SELECT COUNT(*) FROM r WHERE {column} {condition.format(number)}"
+            assert connection.execute(text(rewrite(sql))).fetchall() == plain.execute(sql).fetchall(), sql
+
+
 def test_a_query_within_a_query_is_pushed_down() -> None:
     sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
     sql += "GROUP BY aqm) AS q GROUP BY q.aqm"

@@ -8,7 +8,6 @@ the rows, more slowly and with the same result.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -282,7 +281,10 @@ def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
 
 
 def _literal(value: exp.Expression) -> str | None:
-    """Return a text or a whole number as a parameter; fractions are left to SQLite, which compares all numbers."""
+    """Return a text or a whole number as a parameter; other numbers are left to SQLite, which compares all of them.
+
+    So are whole numbers from 2**53: as a double, which the column may be of, one is the same as its neighbour.
+    """
     if isinstance(value, exp.Boolean):
         return "true" if value.this else "false"
     if not isinstance(value, exp.Literal):
@@ -290,7 +292,7 @@ def _literal(value: exp.Expression) -> str | None:
     if value.is_string:
         return str(value.this)
     number = float(value.this)
-    return str(int(number)) if math.isfinite(number) and number == int(number) else None
+    return str(int(number)) if number < 2**53 and number.is_integer() else None
 
 
 def _refuse_other_columns(
