@@ -73,6 +73,15 @@ def test_a_thread_is_given_back_after_an_error() -> None:
             dispatcher.queue.popleft().service()
 
 
+def test_a_request_of_which_the_user_cannot_be_told_counts_for_its_address() -> None:
+    def fail(channel: Any) -> None:
+        raise ValueError
+
+    dispatcher = Dispatcher(0, fail)
+    dispatcher.add_task(SimpleNamespace(requests=[SimpleNamespace(path="/")], addr=("192.0.2.1", 1)))
+    assert dispatcher.queue.popleft().whose == ("address", "192.0.2.1")
+
+
 def test_a_request_counts_for_the_user_of_its_session() -> None:
     app = Flask("superset")
     app.secret_key = "k" * 40
@@ -94,6 +103,8 @@ def test_a_request_counts_for_the_user_of_its_session() -> None:
     assert counted("/api/v1/chart/data") == of_address
     assert counted("/api/v1/chart/data", COOKIE=cookie[:-1]) == of_address
     assert counted("/healthy", COOKIE="session=") == of_address
+    assert counted("/", COOKIE="a=\xe4") == of_address, "it is not UTF-8"
+    assert counted("/", COOKIE=f"a=\xe4; {cookie}") == ("user", "7")
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None
     # What is no request has neither a path nor headers.

@@ -41,7 +41,16 @@ vars(web_server).update(json.loads(sys.argv[4]) if len(sys.argv) > 4 else {})
 # The machine has no other address for certain: 127.0.0.2 is that of another one here.
 web_server.ip_address = lambda text: SimpleNamespace(is_loopback=ip_address(text) == ip_address("127.0.0.1"))
 log_to(Path(sys.argv[3]))
-serve(listen(application, "127.0.0.1", int(sys.argv[1]), int(sys.argv[2])))
+server = listen(application, "127.0.0.1", int(sys.argv[1]), int(sys.argv[2]))
+add_task = server.add_task
+
+def add(channel):
+    if getattr(channel.requests[0], "path", "") == "/without-a-turn":
+        raise ValueError
+    add_task(channel)
+
+server.add_task = add
+serve(server)
 """
 OTHER = "127.0.0.2"
 
@@ -169,6 +178,17 @@ def test_who_does_not_read_an_answer_loses_the_connection(port: int, tmp_path: P
         deaf.sendall(b"GET /large HTTP/1.0\r\n\r\n")
         # The only thread waits for the client.
         assert answer(port) == (200, b"")
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\n\r\n"], ids=["alone", "second request"])
+def test_a_connection_whose_request_gets_no_turn_is_closed(
+    server: subprocess.Popen[bytes], port: int, before: bytes
+) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(before + b"GET /without-a-turn HTTP/1.1\r\n\r\n")
+        while connection.recv(2**16):
+            pass
+    assert answer(port) == (200, b"")
 
 
 def test_when_there_are_too_many_connections_the_slowest_makes_room(port: int, tmp_path: Path) -> None:

@@ -122,7 +122,13 @@ class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has n
 
     def add_task(self, channel: Any) -> None:
         """Take a connection with a request that has arrived."""
-        super().add_task(Turn(channel, self._whose(channel), self))
+        try:
+            whose = self._whose(channel)
+        except Exception:
+            # Without a turn, the request would never be answered and its connection never closed.
+            self.logger.exception("cannot tell which user a request is of")
+            whose = by_address(channel)
+        super().add_task(Turn(channel, whose, self))
 
 
 def by_address(channel: Any) -> Hashable | None:
@@ -141,7 +147,7 @@ def by_user(application: Any) -> Whose:
         Superset, which signed the session.
     """
     from itsdangerous import BadData
-    from werkzeug.http import parse_cookie
+    from werkzeug.sansio.http import parse_cookie
 
     signed = application.session_interface.get_signing_serializer(application)
     name = application.config["SESSION_COOKIE_NAME"]

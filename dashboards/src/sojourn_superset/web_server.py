@@ -79,7 +79,12 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         return super().received(data)
 
     def service(self) -> None:
-        super().service()
+        try:
+            super().service()
+        except BaseException:
+            # It may have requests left that have no turn.
+            self.will_close = True
+            raise
         self.receiving_since = None
 
     def is_late(self, now: float) -> bool:
