@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from flask import Flask, session
+from flask_jwt_extended import JWTManager, create_access_token
 
 from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER, Dispatcher, Turn, Turns, by_address, by_user
 
@@ -82,9 +84,10 @@ def test_a_request_of_which_the_user_cannot_be_told_counts_for_its_address() -> 
     assert dispatcher.queue.popleft().whose == ("address", "192.0.2.1")
 
 
-def test_a_request_counts_for_the_user_of_its_session() -> None:
+def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     app = Flask("superset")
     app.secret_key = "k" * 40
+    JWTManager(app)
     whose = by_user(app)
 
     @app.route("/login")
@@ -92,6 +95,9 @@ def test_a_request_counts_for_the_user_of_its_session() -> None:
         session["_user_id"] = "7"
         return ""
 
+    with app.app_context():
+        token = f"Bearer {create_access_token('7')}"
+        of_yesterday = f"Bearer {create_access_token('7', expires_delta=timedelta(days=-1))}"
     cookie = app.test_client().get("/login").headers["Set-Cookie"].partition(";")[0]
 
     def counted(path: str, **headers: str) -> Any:
@@ -103,6 +109,11 @@ def test_a_request_counts_for_the_user_of_its_session() -> None:
     assert counted("/api/v1/chart/data") == of_address
     assert counted("/api/v1/chart/data", COOKIE=cookie[:-1]) == of_address
     assert counted("/healthy", COOKIE="session=") == of_address
+    assert counted("/api/v1/chart/data", AUTHORIZATION=token) == ("user", "7")
+    assert counted("/", AUTHORIZATION=f"Basic YTpi, {token}", COOKIE="session=x") == ("user", "7")
+    for other in (of_yesterday, token[:-2], token.replace(".", "", 1), "Bearer", "Bearer a b", "Bearer \xe4", ","):
+        assert counted("/", AUTHORIZATION=other) == of_address
+    assert counted("/", AUTHORIZATION=of_yesterday, COOKIE=cookie) == ("user", "7")
     assert counted("/", COOKIE="a=\xe4") == of_address, "it is not UTF-8"
     assert counted("/", COOKIE=f"a=\xe4; {cookie}") == ("user", "7")
     assert counted("/health", COOKIE=cookie) is None

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER
-from sojourn_superset.web_server import LARGEST_REQUEST_BYTES
+from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES
 
 THREADS = 2
 PROGRAM = """
@@ -253,6 +253,12 @@ def test_a_request_beyond_all_forms_is_refused(server: subprocess.Popen[bytes], 
     assert refused.status == 413
     assert refused.headers.get_all("X-Content-Type-Options") == ["nosniff"]
     connection.close()
+
+
+def test_large_headers_are_refused(server: subprocess.Popen[bytes], port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nCookie: " + b"a;" * (LARGEST_HEADER_BYTES // 2) + b"\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.0 431 ")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ asks six at a time, and several people may share a login. Waiting requests take 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import time
@@ -139,28 +140,43 @@ def by_address(channel: Any) -> Hashable | None:
 
 
 def by_user(application: Any) -> Whose:
-    """Return what counts a request for the user whose session it has, and for the address if it has none.
+    """Return what counts a request for the user of its session or token, and for the address if it has neither.
 
     Parameters
     ----------
     application
-        Superset, which signed the session.
+        Superset, which signed the session and the token.
     """
+    from flask_jwt_extended import decode_token
+    from flask_jwt_extended.exceptions import JWTExtendedException
     from itsdangerous import BadData
+    from jwt import PyJWTError
     from werkzeug.sansio.http import parse_cookie
 
     signed = application.session_interface.get_signing_serializer(application)
     name = application.config["SESSION_COOKIE_NAME"]
 
+    def of_session(headers: Any) -> Any:
+        try:
+            return signed.loads(parse_cookie(headers.get("COOKIE", "")).get(name, "")).get("_user_id")
+        except BadData:
+            return None
+
+    def of_token(headers: Any) -> Any:
+        # Other schemes may come before and after it, as Superset allows.
+        for words in (part.split() for part in headers.get("AUTHORIZATION", "").split(",")):
+            if len(words) == 2 and words[0] == "Bearer":
+                with application.app_context(), contextlib.suppress(PyJWTError, JWTExtendedException):
+                    return decode_token(words[1])["sub"]
+        return None
+
     def whose(channel: Any) -> Hashable | None:
         address = by_address(channel)
-        cookie = parse_cookie(channel.requests[0].headers.get("COOKIE", "")).get(name)
-        if address is None or not cookie:
-            return address
-        try:
-            user = signed.loads(cookie).get("_user_id")
-        except BadData:
-            return address
-        return address if user is None else ("user", str(user))
+        if address is None:
+            return None
+        headers = channel.requests[0].headers
+        # Superset looks at the token only if the session has no user.
+        user = of_session(headers) or of_token(headers)
+        return ("user", str(user)) if user else address
 
     return whose

@@ -40,6 +40,8 @@ LOOK_EACH_S = 5
 """How often connections are looked at for these times."""
 LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
+LARGEST_HEADER_BYTES = 32 * 2**10
+"""Larger headers are refused: cookies are parsed between other clients' requests, at about 1 ms for each KiB."""
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 """Browsers take an answer for what its header says, and not for what its beginning looks like."""
 ACCESS = logging.getLogger("sojourn_superset.access")
@@ -196,6 +198,7 @@ def listen(
         connection_limit=CONNECTIONS,
         cleanup_interval=LOOK_EACH_S,
         max_request_body_size=LARGEST_REQUEST_BYTES,
+        max_request_header_size=LARGEST_HEADER_BYTES,
         # Beyond 1,024 file handles `select` cannot look.
         asyncore_use_poll=True,
         # Superset's own setting says whether a proxy is trusted (ENABLE_PROXY_FIX).
