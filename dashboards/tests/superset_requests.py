@@ -171,6 +171,19 @@ def main() -> None:
         for empty in ("", " ", "-- nothing", ";")
         for answer in [client.post("/api/v1/sqllab/execute/", json={**sql, "sql": empty}, headers=headers)]
     ]
+    client.post("/api/v1/sqllab/execute/", json={**sql, "client_id": "downloaded"}, headers=headers)
+    of_stream = {**question, "result_format": "csv", "form_data": {"row_limit": 10**9}}
+    reported["downloads as csv"] = {
+        name: f"{answer.status_code} {answer.get_data(as_text=True)[:300]}"
+        for name, answer in {
+            "SQL Lab": client.get("/api/v1/sqllab/export/downloaded/"),
+            "chart": client.post("/api/v1/chart/data", json={**question, "result_format": "csv"}, headers=headers),
+            "SQL Lab, as a stream": client.post(
+                "/api/v1/sqllab/export_streaming/", data={"client_id": "downloaded"}, headers=headers
+            ),
+            "chart, as a stream": client.post("/api/v1/chart/data", json=of_stream, headers=headers),
+        }.items()
+    }
     chart_bounds.MOST_CELLS = 1
     reported["with one cell"] = answers_to(ARRANGED, client, headers, {**question, "force": True})
     of_adapters = {"sojourn": {"base_url": OTHER_API}}

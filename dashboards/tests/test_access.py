@@ -206,6 +206,14 @@ def test_an_empty_statement_is_said_to_be_empty(answers: dict[str, Any]) -> None
     assert all("the statement is empty" in answer for answer in answers["empty statements"])
 
 
+def test_no_csv_file_is_written_as_a_stream(answers: dict[str, Any]) -> None:
+    downloads = answers["downloads as csv"]
+    assert {name: answer[:4] for name, answer in downloads.items()} == {
+        "SQL Lab": "200 ", "chart": "200 ", "SQL Lab, as a stream": "413 ", "chart, as a stream": "413 ",
+    }  # fmt: skip
+    assert all("is not written as a stream" in downloads[name] for name in downloads if "stream" in name)
+
+
 def test_a_viewer_gets_nothing_of_sql_lab(answers: dict[str, Any]) -> None:
     assert answers["of a query of SQL Lab"] == {"admin": 200, "viewer": 403}
 

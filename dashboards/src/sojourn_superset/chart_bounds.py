@@ -294,10 +294,18 @@ def _within_cells(kind: str, write: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
+def _refuse_stream(command: Any) -> Any:
+    """Refuse a csv file that is written as its rows are read, of which nobody can count the cells first."""
+    raise RequestEntityTooLarge(
+        "a csv file is not written as a stream; use the other csv export, or read the rows from the Sojourn API"
+    )
+
+
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
     from superset.charts import client_processing
     from superset.commands.chart.exceptions import TimeRangeParseFailError
+    from superset.commands.streaming_export.base import BaseStreamingCSVExportCommand
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
     from superset.utils import csv, date_parser, excel, pandas_postprocessing
@@ -330,6 +338,8 @@ def bound_charts() -> None:
         return convert(rows, types)
 
     csv.df_to_escaped_csv = _within_cells("csv", csv.df_to_escaped_csv)
+    # Superset's pages have no use for it below CSV_STREAMING_ROW_THRESHOLD, but a request may ask for it.
+    BaseStreamingCSVExportCommand.run = _refuse_stream
     excel.df_to_excel = _within_cells("xlsx", excel.df_to_excel)
     convert, excel.apply_column_types = excel.apply_column_types, types_of_few_cells
     # What Superset does to the rows of a download as the browser does it for the page.
