@@ -189,3 +189,21 @@ def test_what_an_archive_is_compressed_with_does_not_count_for_what_is_stored(
     packed.write_bytes(lzma.compress(plain.read_bytes()))
     _, tables, reading = read(packed)
     assert (len(tables["connection"]), reading.refused) == (1, {"member: expands_too_far": 4})
+
+
+def test_once_files_are_too_much_together_nothing_more_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expansion, "ALWAYS_READ_BYTES", 2**20)
+    unpacked: list[int] = []
+    add = expansion.ArchiveExpansion.add
+    monkeypatch.setattr(
+        expansion.ArchiveExpansion, "add", lambda self, count: (unpacked.append(count), add(self, count))
+    )
+    one = gzip.compress(b" " * 900_000)
+    members = [(f"{n}.json.gz", one) for n in range(50)]
+    _, tables, reading = read(zipped(tmp_path / "archive", [*members, ("50.json", ndt7())]))
+    assert len(tables["connection"]) == 1
+    # What is stored of all files, and the bound with it, grows with each of them.
+    assert reading.refused["member: expands_too_far"] > 40
+    assert sum(unpacked) < 5 * 2**20

@@ -79,6 +79,8 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        # Where files before were too much, nothing of this one is unpacked.
+        self._expansion.add(0)
         content = self._plain.read(len(buffer))
         self._expansion.add(len(content))
         buffer[: len(content)] = content
