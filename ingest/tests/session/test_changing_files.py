@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -89,12 +90,17 @@ def test_a_file_that_changes_while_it_is_read_gives_no_facts_of_a_content_that_w
 
 
 def test_a_folder_far_below_is_read(tmp_path: Path) -> None:
+    # More than Python calls functions of one another.
     deep = tmp_path / "inputs"
-    for _ in range(200):
+    for _ in range(1_500):
         deep /= "d"
-    deep.mkdir(parents=True)
+        deep.mkdir(parents=True)
     write_pcap(deep / "a.pcap", [udp_frame(b"x")])
-    assert ingest(tmp_path / "lake", tmp_path / "inputs")["a.pcap"].status == "ok"
+    try:
+        assert ingest(tmp_path / "lake", tmp_path / "inputs")["a.pcap"].status == "ok"
+    finally:
+        # pytest removes folders recursively.
+        subprocess.run(["rm", "-r", tmp_path / "inputs"], check=True)
 
 
 def test_a_folder_whose_path_is_too_long_is_named_and_the_others_are_read(

@@ -149,6 +149,7 @@ def test_a_folder_that_is_gone_is_named_and_comes_back(tmp_path: Path) -> None:
 
 def test_a_link_to_itself_or_to_a_log_of_the_kernel_hides_no_other_file(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "itself").symlink_to(tmp_path / "itself")
+    (tmp_path / "below-a-file").symlink_to(tmp_path / "t.pcap" / "x")
     (tmp_path / "kernel").symlink_to("/proc/version")
     (tmp_path / "t.pcap").write_bytes(b"x")
     assert clock.look().unreadable == ()

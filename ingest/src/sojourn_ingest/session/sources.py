@@ -8,7 +8,7 @@ import logging
 import os
 import stat
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -31,13 +31,13 @@ HEAD_BYTES = 65_536
 HEAD_FETCHED_BYTES = 2**20 + HEAD_BYTES
 PIECE_BYTES = 2**20
 #: Errors of a link whose target is missing or is itself, and of a file that was removed after it was listed.
-LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP)
+LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
     """Return every regular file below the paths, sorted, each once; hidden files and folders are left out.
 
-    A folder that cannot be listed is warned of.
+    A file or folder that cannot be read is warned of.
 
     Raises
     ------
@@ -53,9 +53,7 @@ def files_below(paths: Iterable[Path]) -> list[Path]:
             if regular_file_status(base) is not None:
                 files.add(base)
             continue
-        for folder, folders, names in os.walk(base, onerror=_warn_of_folder):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            files.update(_files_in(folder, names))
+        files.update(path for path, _ in regular_files([base], _warn))
     return sorted(files)
 
 
@@ -75,21 +73,38 @@ def regular_file_status(path: Path) -> os.stat_result | None:
     return status
 
 
-def _files_in(folder: str, names: Iterable[str]) -> Iterator[Path]:
-    for name in names:
-        if name.startswith("."):
+def regular_files(
+    folders: Iterable[Path], on_error: Callable[[Path, OSError], None], left_out: Collection[Path] = ()
+) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield the regular files below folders with their status, however deep; hidden files and folders are left out.
+
+    ``on_error`` is called for what cannot be read, which is passed over.
+    """
+    waiting = list(folders)
+    while waiting:
+        folder = waiting.pop()
+        if folder in left_out:
             continue
-        path = Path(folder, name)
         try:
-            if regular_file_status(path) is not None:
-                yield path
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    path = Path(entry.path)
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(path)
+                        elif (status := regular_file_status(path)) is not None:
+                            yield path, status
+                    except OSError as error:
+                        if error.errno not in LEADS_NOWHERE:
+                            on_error(path, error)
         except OSError as error:
-            if error.errno not in LEADS_NOWHERE:
-                logger.warning("%s: left out, because it cannot be read: %s", path, error.strerror)
+            on_error(folder, error)
 
 
-def _warn_of_folder(error: OSError) -> None:
-    logger.warning("%s: left out, because the folder cannot be listed: %s", error.filename, error.strerror)
+def _warn(path: Path, error: OSError) -> None:
+    logger.warning("%s: left out, because it cannot be read: %s", path, error.strerror)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sojourn_ingest.formats.capture.rotation import COMPRESSION_SUFFIXES, parse, plain_name
-from sojourn_ingest.session.sources import LEADS_NOWHERE, regular_file_status
+from sojourn_ingest.session.sources import regular_files
 
 #: Names under which programs write a file before they rename it.
 UNFINISHED_SUFFIXES = (".tmp", ".part", ".partial", ".filepart", ".crdownload")
@@ -41,7 +41,7 @@ class Arrivals:
     """The files of some folders that are complete, sorted, and how many others there are that were not taken yet.
 
     ``written`` are those that a process has open for writing; ``unsettled`` those of which that will show later;
-    ``unreadable`` says of folders why they cannot be listed.
+    ``unreadable`` says of files and folders why they cannot be read.
     """
 
     complete: tuple[Path, ...]
@@ -130,32 +130,12 @@ class WatchedFolders:
         return Arrivals(tuple(sorted(ready)), written, len(self._waiting) - len(ready) - written, tuple(unreadable))
 
     def _files(self, unreadable: list[str]) -> Iterator[tuple[Path, FileState]]:
-        folders = list(self._folders)
-        while folders:
-            folder = folders.pop()
-            if folder in self._left_out:
-                continue
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        if entry.name.startswith("."):
-                            continue
-                        if entry.is_dir(follow_symlinks=False):
-                            folders.append(Path(entry.path))
-                        elif not entry.name.endswith(UNFINISHED_SUFFIXES):
-                            yield from _state_of(entry)
-            except OSError as error:
-                unreadable.append(f"{folder}: {error.strerror}")
+        def note(path: Path, error: OSError) -> None:
+            unreadable.append(f"{path}: {error.strerror}")
 
-
-def _state_of(entry: os.DirEntry[str]) -> Iterator[tuple[Path, FileState]]:
-    try:
-        state = regular_file_status(Path(entry.path))
-        if state is not None:
-            yield Path(entry.path), FileState(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
-    except OSError as error:
-        if error.errno not in LEADS_NOWHERE:
-            raise
+        for path, status in regular_files(self._folders, note, self._left_out):
+            if not path.name.endswith(UNFINISHED_SUFFIXES):
+                yield path, FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _followed(files: list[Path], states: Mapping[Path, FileState]) -> set[Path]:

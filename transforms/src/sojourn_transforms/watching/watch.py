@@ -247,7 +247,7 @@ class Watch:
     def _say_unreadable(self, arrivals: Arrivals) -> None:
         for text in arrivals.unreadable:
             if text not in self._unreadable:
-                self._say(f"cannot be listed: {text}")
+                self._say(f"cannot be read: {text}")
         self._unreadable = arrivals.unreadable
 
 
