@@ -78,3 +78,48 @@ def test_the_adapter_and_sqlite_give_the_same_rows(
             contract.requests.clear()
             ours = numbers(connection.execute(text(sql.replace(":", "\\:"))).fetchall())
             assert ours == plain.execute(sql).fetchall(), f"query {number}: {sql}\n{contract.row_requests()}"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *(
+            f"i {operator} {value}"
+            for operator in ("=", "<>", "<", ">=")
+            for value in ("'1'", "' 2.0 '", "'x'", "1e300")
+        ),
+        *(f"t {operator} {value}" for operator in ("=", "<>", "<", ">=") for value in ("1", "1.0", "0.1", "x'31'")),
+        f"i = '{BIG}'",
+        "i < '9223372036854775808'",
+        "i IN ('1')",
+        "i IN ('1', 2, 'x')",
+        "i NOT IN ('1', '2')",
+        "i BETWEEN '1' AND '2'",
+        "f = '0.1'",
+        "f IN ('0.1', '1e0')",
+        "f < '1'",
+        "t IN (1, 1.0)",
+        "t BETWEEN 1 AND 2",
+    ],
+)
+def test_texts_and_numbers_compare_as_in_sqlite(contract: Contract, plain: sqlite3.Connection, where: str) -> None:
+    rows = [
+        {"k": 1, "i": 1, "f": 0.1, "t": "1"},
+        {"k": 2, "i": 2, "f": 1.0, "t": "1.0"},
+        {"k": 3, "i": BIG, "f": 1.5, "t": "0.1"},
+        {"k": 4, "i": -1, "f": -0.1, "t": "x"},
+        {"k": 5, "i": None, "f": None, "t": None},
+    ]
+    contract.add("r", {"k": "BIGINT", "i": "BIGINT", "f": "DOUBLE", "t": "VARCHAR"}, ["k"], rows)
+    plain.execute("CREATE TABLE r (k INTEGER, i INTEGER, f REAL, t TEXT)")
+    plain.executemany("INSERT INTO r VALUES (:k, :i, :f, :t)", rows)
+    engine = create_engine(
+        "shillelagh+safe://", adapters=["sojourn"], adapter_kwargs={"sojourn": {"base_url": contract.url}}
+    )
+    with engine.connect() as connection:
+        for limit in (9, 1):
+            sql = f"SELECT k FROM r WHERE {where} ORDER BY k LIMIT {limit}"
+            of_groups = sql.replace("FROM r ", 'FROM "r?group=k,i,f,t" ')
+            expected = plain.execute(sql).fetchall()
+            assert connection.execute(text(sql)).fetchall() == expected, contract.row_requests()
+            assert connection.execute(text(of_groups)).fetchall() == expected, contract.row_requests()

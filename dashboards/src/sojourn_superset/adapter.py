@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl
 
+import apsw
 from shillelagh.adapters.base import Adapter
 from shillelagh.backends.apsw.vt import type_map
 from shillelagh.exceptions import OperationalError
@@ -38,6 +39,9 @@ DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
 
 TABLE = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
+
+NUMBER = re.compile(r"[ \t-\r]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t-\r]*")
+"""A text that SQLite compares with a column of numbers as the number that it spells."""
 
 OPERATORS = {
     Operator.NE: "ne",
@@ -140,6 +144,17 @@ def _compare(operator: Operator, value: Any, bound: Any) -> bool:
             return value in bound if isinstance(bound, AnyOf) else bool(value == bound)
         case Operator.NE:
             return bool(value != bound)
+        case _:
+            return _in_order(operator, _ranked(value), _ranked(bound))
+
+
+def _ranked(value: Any) -> tuple[int, Any]:
+    """Return what sorts values of all types as SQLite does: numbers before texts before blobs."""
+    return (1 if isinstance(value, str) else 2 if isinstance(value, bytes) else 0), value
+
+
+def _in_order(operator: Operator, value: tuple[int, Any], bound: tuple[int, Any]) -> bool:
+    match operator:
         case Operator.LT:
             return bool(value < bound)
         case Operator.LE:
@@ -150,6 +165,16 @@ def _compare(operator: Operator, value: Any, bound: Any) -> bool:
             return bool(value >= bound)
         case _:
             raise ValueError(f"{operator} is not an operator that is pushed down")
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text spells, which SQLite compares with a column of numbers, or the value as it is."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value):
+        return value
+    number = float(value)
+    # A double does not hold each of the larger ones, and an integer of SQLite none beyond 64 bits.
+    is_whole = value.strip().lstrip("+-").isdigit() and -(2.0**63) <= number <= 2.0**63
+    return int(value) if is_whole and -(2**63) <= int(value) < 2**63 else number
 
 
 class BigInteger(Field[int, int]):  # type: ignore[misc]
@@ -164,9 +189,13 @@ class BigInteger(Field[int, int]):  # type: ignore[misc]
 
     def quote(self, value: float | str | None) -> str | None:
         """Spell the value for a query parameter, or return None for what is not an integer."""
-        if isinstance(value, int | float) and value == value // 1:
+        if isinstance(value, int | float) and -(2**63) <= value < 2**63 and value == value // 1:
             return str(int(value))
         return None
+
+    def format(self, value: Any) -> Any:
+        """Return what SQLite compares the column with for this value."""
+        return _number(value)
 
 
 class Real(Float):  # type: ignore[misc]
@@ -178,13 +207,23 @@ class Real(Float):  # type: ignore[misc]
             return repr(float(value))
         return None
 
+    def format(self, value: Any) -> Any:
+        """Return what SQLite compares the column with for this value."""
+        return _number(value)
+
 
 class Text(String):  # type: ignore[misc]
     """Text, sent as it is: a query parameter needs no SQL quotes."""
 
-    def quote(self, value: str | None) -> str:
-        """Spell the value for a query parameter."""
-        return str(value)
+    def quote(self, value: Any) -> str | None:
+        """Spell the value for a query parameter, or return None for what is not text."""
+        return value if isinstance(value, str) else None
+
+    def format(self, value: Any) -> Any:
+        """Return what SQLite compares the column with for this value: it has a spelling of its own for doubles."""
+        if not isinstance(value, int | float):
+            return value
+        return apsw.Connection(":memory:").execute("SELECT CAST(? AS TEXT)", (value,)).get
 
 
 class Truth(IntBoolean):  # type: ignore[misc]
