@@ -134,6 +134,24 @@ def test_large_integers_stay_exact(contract: Contract, column: str, condition: s
             assert connection.execute(text(rewrite(sql))).fetchall() == plain.execute(sql).fetchall(), sql
 
 
+@pytest.mark.parametrize(
+    "condition", ["t = 1", "t = 1.0", "t IN (1.0, 2)", "i = 1.0", "i < '2.0'", "f = 1.0", "b = 1.0"]
+)
+def test_a_number_is_spelled_as_its_column_is(contract: Contract, condition: str) -> None:
+    rows = [
+        {"k": 1, "i": 1, "f": 1.0, "t": "1", "b": True},
+        {"k": 2, "i": 2, "f": 2.0, "t": "1.0", "b": False},
+    ]
+    types = {"k": "BIGINT", "i": "BIGINT", "f": "DOUBLE", "t": "VARCHAR", "b": "BOOLEAN"}
+    contract.add("r", types, ["k"], rows)
+    with engine_of(contract).connect() as connection, sqlite3.connect(":memory:") as plain:
+        plain.execute("CREATE TABLE r (k INTEGER, i INTEGER, f REAL, t TEXT, b INTEGER)")
+        plain.executemany("INSERT INTO r VALUES (:k, :i, :f, :t, :b)", rows)
+        sql = f"SELECT COUNT(*), MIN(k) FROM r WHERE {condition}"
+        assert connection.execute(text(rewrite(sql))).fetchall() == plain.execute(sql).fetchall()
+    assert "group" not in contract.row_requests()[-1], "the API tests the condition"
+
+
 def test_a_query_within_a_query_is_pushed_down() -> None:
     sql = "SELECT q.aqm, MAX(q.m) FROM (SELECT aqm, MEDIAN(packets) AS m FROM run_harm WHERE synthetic = 0 "
     sql += "GROUP BY aqm) AS q GROUP BY q.aqm"

@@ -444,12 +444,8 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         offset: int | None,
     ) -> Iterator[Row]:
         """Yield the groups that the table's name asks for; SQLite's own conditions are few rows' work, done here."""
-        truths = {column.name for column in self.dataset.columns if column.type.upper() == "BOOLEAN"}
-        spelled = {"0": "false", "1": "true"}
-        query = [
-            (name, spelled.get(value, value) if name.partition("__")[0] in truths else value)
-            for name, value in self.question
-        ]
+        types = {column.name: column.type.upper() for column in self.dataset.columns}
+        query = [(name, _spelled(value, types.get(name.partition("__")[0]))) for name, value in self.question]
         if any(column.name == "exclusion_reason" for column in self.dataset.columns):
             # SQL counts every row that its conditions do not leave out.
             query.append(("excluded", "include"))
@@ -485,6 +481,13 @@ class SojournAPI(Adapter):  # type: ignore[misc]
     def close(self) -> None:
         """Close the connections to the API."""
         self.client.close()
+
+
+def _spelled(value: str, kind: str | None) -> str:
+    """Spell a value of a condition as the API does for the type of its column."""
+    if kind == "BOOLEAN":
+        return {"0": "false", "1": "true"}.get(value.removesuffix(".0"), value)
+    return value.removesuffix(".0") if kind in INTEGERS else value
 
 
 def grouped_fields(dataset: Dataset, question: dict[str, str]) -> dict[str, Field[Any, Any]]:

@@ -292,7 +292,10 @@ def _literal(value: exp.Expression) -> str | None:
     if value.is_string:
         return str(value.this)
     number = float(value.this)
-    return str(int(number)) if number < 2**53 and number.is_integer() else None
+    if number >= 2**53 or not number.is_integer():
+        return None
+    # To a column of text, 1.0 is another value than 1; the adapter spells both alike for a column of integers.
+    return str(int(number)) if str(value.this).isdigit() else str(number)
 
 
 def _refuse_other_columns(
