@@ -10,18 +10,52 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn_ingest import named_points
+from sojourn_ingest.operator_error import OperatorError
 
 # What the extension gives in the place of the keys of a forgotten host.
 FORGOTTEN = "forgotten"
 
 
-class ForgottenListError(ValueError):
+class ForgottenListError(OperatorError, ValueError):
     """The list of forgotten hosts cannot be read; the message says where, and what was expected."""
+
+
+@dataclass(frozen=True)
+class ForgottenEntry:
+    """One line of the list: the fingerprint of a host, or its host key, and when it was forgotten."""
+
+    line: str
+    host: str
+    has_fingerprint: bool
+    forgotten_ns: int
+
+
+def listed(path: Path) -> Iterator[ForgottenEntry]:
+    """Yield the entries of the list at ``path``; none if there is no list.
+
+    Raises
+    ------
+    ForgottenListError
+        If a line is not an entry of the list.
+    """
+    if not path.exists():
+        return
+    for number, content in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            line = content.decode("utf-8")
+            entry = json.loads(line)
+            host = str(entry.get("fingerprint") or entry["host_key"])
+            yield ForgottenEntry(line, host, "fingerprint" in entry, int(entry.get("forgotten_ns", 0)))
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+            raise ForgottenListError(
+                f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
+                "backup, or remove it and forget the host again"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -42,23 +76,10 @@ class ForgottenHosts:
         ForgottenListError
             If a line is not an entry of the list.
         """
-        fingerprints: set[str] = set()
-        host_keys: set[str] = set()
-        latest_ns = 0
-        if path.exists():
-            for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-                try:
-                    entry = json.loads(line.decode("utf-8"))
-                    (fingerprints if "fingerprint" in entry else host_keys).add(
-                        str(entry.get("fingerprint") or entry["host_key"])
-                    )
-                    latest_ns = max(latest_ns, int(entry.get("forgotten_ns", 0)))
-                except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-                    raise ForgottenListError(
-                        f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
-                        "backup, or remove it and forget the host again"
-                    ) from error
-        return cls(key, frozenset(fingerprints), frozenset(host_keys), latest_ns)
+        entries = list(listed(path))
+        fingerprints = frozenset(entry.host for entry in entries if entry.has_fingerprint)
+        host_keys = frozenset(entry.host for entry in entries if not entry.has_fingerprint)
+        return cls(key, fingerprints, host_keys, max([0, *(entry.forgotten_ns for entry in entries)]))
 
 
 def add_to_list(

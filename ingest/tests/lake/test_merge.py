@@ -22,6 +22,7 @@ from sojourn_ingest.lake import Lake, find, forget
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.readers import reader_names
 from sojourn_ingest.lake.verification import verify
+from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.session import IngestSession, files_below
 
@@ -298,6 +299,27 @@ def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Pa
     merged(*arguments, "--forgotten-checked")
     (line,) = (tmp_path / "all" / "forgotten.jsonl").read_text().splitlines()
     assert json.loads(line)["fingerprint"] == of_host
+
+
+@pytest.mark.parametrize("line", [b"garb", b"[1]", b"\xff\xfe", b"{}"])
+@pytest.mark.parametrize("damaged", ["one", "all"])
+def test_a_damaged_list_of_forgotten_hosts_is_told_and_nothing_is_merged(
+    labs: tuple[Path, Path], tmp_path: Path, damaged: str, line: bytes
+) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    path = tmp_path / damaged / "forgotten.jsonl"
+    for name in ("one", "two", "all"):
+        add_to_list(tmp_path / name / "forgotten.jsonl", fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={})
+    content = path.read_bytes() + line + b"\n"
+    path.write_bytes(content)
+    for option in ([], ["--forgotten-checked"], ["--dry-run"]):
+        arguments = ("merge", tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", *option)
+        done = CliRunner().invoke(application(), [*map(str, arguments)])
+        assert isinstance(done.exception, OperatorError)
+        assert str(done.exception).startswith(f"{path}:2: not an entry of the list of forgotten hosts; restore")
+        assert path.read_bytes() == content
+        assert not (tmp_path / "all" / "lake").exists()
 
 
 def test_what_is_no_installation_is_named_with_what_to_give(tmp_path: Path, labs: tuple[Path, Path]) -> None:

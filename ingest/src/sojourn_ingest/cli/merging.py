@@ -73,12 +73,13 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
 def _forgotten(installations: Sequence[Paths], target: Paths, checked: bool) -> list[str]:
     """Return the lines of the merged list of forgotten hosts."""
     lists = [forgotten_entries(paths.forgotten) for paths in installations]
+    there = forgotten_entries(target.forgotten)
     if not checked and any(set(one) != set(lists[0]) for one in lists):
         raise MergeError(
             "the installations have forgotten different hosts; run sojourn forget for each of them in the "
             "other installations, then give --forgotten-checked"
         )
-    if not checked and not forgotten_entries(target.forgotten).keys() <= lists[0].keys():
+    if not checked and not there.keys() <= lists[0].keys():
         raise MergeError(
             f"{target.forgotten} has hosts that the installations have not forgotten; run sojourn forget for each of "
             "them there, then give --forgotten-checked"

@@ -6,7 +6,6 @@ commit follows from what it says, so a merge that was killed goes on where it st
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections import defaultdict
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.forgotten import listed
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.purge import of_source
@@ -322,8 +322,11 @@ def _outcomes(one: MergedCommit, sources: _Sources) -> pa.Table:
 
 
 def forgotten_entries(path: Path) -> dict[str, str]:
-    """Return the lines of a list of forgotten hosts by what identifies the host."""
-    if not path.exists():
-        return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {str(entry.get("fingerprint") or entry["host_key"]): line for line in lines if (entry := json.loads(line))}
+    """Return the lines of a list of forgotten hosts by what identifies the host.
+
+    Raises
+    ------
+    ForgottenListError
+        If a line is not an entry of the list.
+    """
+    return {entry.host: entry.line for entry in listed(path)}
