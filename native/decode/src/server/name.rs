@@ -83,46 +83,97 @@ fn is_number(label: &str) -> bool {
 }
 
 const OCTETS: usize = 4;
+const OCTET_DIGITS: usize = 3;
 const IPV6_GROUPS: usize = 8;
 const MAC_PAIRS: usize = 6;
+const MAC_FOURS: usize = 3;
 
 /// Whether a name has an IP or a hardware address in it, with what names can part its numbers by: `host-192-0-2-7`,
-/// `ip6-2001-db8--7`. A name that only looks so is taken for one: what is hidden of it is little.
+/// `ip6-2001-db8--7`. A word may stand directly before it and behind it. A name that only looks so is taken for one: what
+/// is hidden of it is little. Hexadecimal digits that nothing parts are not looked at: hashes are written so.
 fn has_address(name: &str) -> bool {
-    let parts: Vec<&str> = name.split(['.', '-', '_']).collect();
-    let is_octet = |part: &str| part.len() <= 3 && part.parse::<u8>().is_ok();
-    let not_digit = |letter: char| !letter.is_ascii_digit();
-    let is_ipv4 = |parts: &[&str]| match parts {
-        // A word may stand directly before the first number and behind the last.
-        [first, inner @ .., last] => {
-            let first = first.rsplit(not_digit).next().unwrap_or_default();
-            let last = last.split(not_digit).next().unwrap_or_default();
-            is_octet(first) && inner.iter().all(|part| is_octet(part)) && is_octet(last)
-        }
-        _ => false,
-    };
-    let is_pair = |part: &&str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_mac = |parts: &[&str]| {
-        parts.iter().all(is_pair) && parts.concat().bytes().any(|byte| byte.is_ascii_digit())
-    };
+    // No top-level domain is part of an address, though `de` may be a pair of digits.
+    let name = name.rsplit_once('.').map_or(name, |(below, _)| below);
+    let labels: Vec<&str> = name.split('.').collect();
+    let parts: Vec<&str> = name
+        .split(['.', '-', '_'])
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.windows(OCTETS).any(is_ipv4)
         || parts.windows(MAC_PAIRS).any(is_mac)
+        || labels.windows(MAC_FOURS).any(is_mac_of_fours)
+        || name
+            .split(|letter: char| !letter.is_ascii_digit())
+            .any(is_ipv4_of_digits)
         || name
             .split('.')
             .any(|label| has_ipv6(label, '-') || has_ipv6(label, '_'))
 }
 
+fn is_octet(digits: &str) -> bool {
+    digits.len() <= OCTET_DIGITS && digits.parse::<u8>().is_ok()
+}
+
+fn is_ipv4(parts: &[&str]) -> bool {
+    let not_digit = |letter: char| !letter.is_ascii_digit();
+    let [first, inner @ .., last] = parts else {
+        return false;
+    };
+    is_octet(first.rsplit(not_digit).next().unwrap_or_default())
+        && inner.iter().all(|part| is_octet(part))
+        && is_octet(last.split(not_digit).next().unwrap_or_default())
+}
+
+/// Whether digits are four octets with all their zeros.
+fn is_ipv4_of_digits(digits: &str) -> bool {
+    digits.len() == OCTETS * OCTET_DIGITS
+        && (0..OCTETS).all(|octet| {
+            let start = octet * OCTET_DIGITS;
+            digits.get(start..start + OCTET_DIGITS).is_some_and(is_octet)
+        })
+}
+
+/// Whether parts are pairs of hexadecimal digits, some decimal digits and some letters among them.
+fn is_mac(parts: &[&str]) -> bool {
+    let [first, inner @ .., last] = parts else {
+        return false;
+    };
+    let last_pair = first.get(first.len().saturating_sub(2)..).unwrap_or_default();
+    let mut pairs = vec![last_pair, last.get(..2).unwrap_or_default()];
+    pairs.extend(inner);
+    pairs.iter().all(|pair| is_hexadecimal(pair, 2)) && has_both(&pairs)
+}
+
+/// Whether labels are a hardware address in fours: `0000.5e00.53af`. With hyphens, parts of a UUID look so.
+fn is_mac_of_fours(labels: &[&str]) -> bool {
+    labels.iter().all(|label| is_hexadecimal(label, 4)) && has_both(labels)
+}
+
+fn is_hexadecimal(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether there are decimal digits and letters: without either, it is a date or a list of words.
+fn has_both(groups: &[&str]) -> bool {
+    let has = |kind: fn(&u8) -> bool| groups.concat().as_bytes().iter().any(kind);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+}
+
 fn has_ipv6(label: &str, separator: char) -> bool {
     let groups: Vec<&str> = label.split(separator).collect();
-    (4..=IPV6_GROUPS + 1).any(|count| {
+    (3..=IPV6_GROUPS + 1).any(|count| {
         groups.windows(count).any(|groups| {
-            let parsed = groups
-                .join(":")
-                .parse::<Ipv6Addr>()
-                .map(|address| address.segments());
+            let text = groups.join(":");
+            let not_digit = |letter: char| !letter.is_ascii_hexdigit() && letter != ':';
+            // Without the words directly before and behind it.
+            let (word, rest) = text.split_at(text.find(':').unwrap_or_default());
+            let first = word.rsplit(not_digit).next().unwrap_or_default();
+            let (inner, last) = rest.split_at(rest.rfind(':').map_or(0, |colon| colon + 1));
+            let last = last.split(not_digit).next().unwrap_or_default();
+            let parsed = format!("{first}{inner}{last}").parse::<Ipv6Addr>();
             // Of the ranges that hosts have; short words in hexadecimal digits begin others.
             matches!(
-                parsed,
+                parsed.map(|address| address.segments()),
                 Ok([0x2000..=0x3fff | 0xfc00..=0xfdff | 0xfe80 | 0x64, ..])
             )
         })
@@ -206,6 +257,12 @@ mod tests {
             "2001_db8__7.example.com",
             "00-00-5e-00-53-af.example.com",
             "00.00.5e.00.53.af.example.com",
+            "192--0--2--7.example.com",
+            "dsl192000002007.example.com",
+            "2a00--1.example.com",
+            "host2001-db8--7.example.com",
+            "mac00-00-5e-00-53-af.example.com",
+            "0000.5e00.53af.example.com",
         ] {
             assert_eq!(
                 kept(ServerNames::Full, name),
@@ -224,6 +281,10 @@ mod tests {
             "550e8400-e29b-41d4-a716-446655440000.example.com",
             "de--ad-be-ef.example.com",
             "xn--80aswg.example.com",
+            "build-20261127.example.com",
+            "2026-11-27.example.com",
+            "c0000207.example.com",
+            "ab-cd-ef-12-34.de",
         ] {
             assert_eq!(kept(ServerNames::Full, name), Ok(Some(name.into())), "{name}");
         }
