@@ -34,6 +34,7 @@ pub(super) struct File {
 /// Go to the next file from the end of the one before it; `None` at the end marker.
 pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File>, Fault> {
     let mut pax_bytes = None;
+    let mut is_sparse = false;
     loop {
         let offset = source.offset();
         if source.fill(BLOCK_BYTES) < BLOCK_BYTES {
@@ -55,14 +56,19 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
         let bytes = stated.unwrap_or(bytes);
         let padding_bytes = bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes;
         let refusal = match kind {
-            // A file, also one that is stored in one piece.
-            b'0' | 0 | b'7' => None,
             // A file without its holes: its packets stand elsewhere than their headers say.
             b'S' => Some(PacketRefusal::MemberWithoutCapture),
+            b'0' | 0 | b'7' if is_sparse => Some(PacketRefusal::MemberWithoutCapture),
+            // A file, also one that is stored in one piece.
+            b'0' | 0 | b'7' => None,
             // Folders, links, and names.
             _ => {
                 if kind == b'x' {
-                    pax_bytes = stated_size(source, bytes);
+                    let records = pax_records(source, bytes);
+                    pax_bytes = pax_size(records);
+                    is_sparse = is_sparse_file(records);
+                } else if !is_about_next {
+                    is_sparse = false;
                 }
                 skip_bytes(source, bytes + padding_bytes);
                 continue;
@@ -76,12 +82,18 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
     }
 }
 
-/// The size that a header of pax, the next so many bytes, states for the file after it.
-fn stated_size(source: &mut PlainReader, bytes: u64) -> Option<u64> {
-    let bytes = usize::try_from(bytes.min(PAX_BYTES)).ok()?;
+/// The records of a header of pax, which are the next so many bytes.
+fn pax_records(source: &mut PlainReader, bytes: u64) -> &[u8] {
+    let bytes = usize::try_from(bytes.min(PAX_BYTES)).unwrap_or_default();
     source.fill(bytes);
     let available = source.available();
-    pax_size(available.get(..bytes.min(available.len()))?)
+    available.get(..bytes.min(available.len())).unwrap_or_default()
+}
+
+/// Whether records of a pax header say that the next file is stored without its holes (GNU tar, versions 0.0 to 1.0).
+fn is_sparse_file(records: &[u8]) -> bool {
+    let key = b" GNU.sparse.";
+    records.windows(key.len()).any(|window| window == key)
 }
 
 /// Leave out the header of a sparse file, which is available, and the rest of its map.

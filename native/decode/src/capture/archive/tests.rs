@@ -135,8 +135,19 @@ fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
     let mut map = vec![b'1'; 2 * BLOCK_BYTES];
     map[BLOCK_BYTES + SPARSE_CONTINUES.1] = 0;
     long.splice(BLOCK_BYTES..BLOCK_BYTES, map);
-    let content = archive(&[short, with_checksum(long), entry("two.pcap", b'0', &capture(4))]);
-    assert_eq!(read(&content), (vec![4], 2, None));
+    // As pax has it, too.
+    let of_pax = [
+        entry("x", b'x', b"22 GNU.sparse.major=0\n"),
+        entry("three.pcap", b'0', &stored),
+    ]
+    .concat();
+    let content = archive(&[
+        short,
+        with_checksum(long),
+        of_pax,
+        entry("two.pcap", b'0', &capture(4)),
+    ]);
+    assert_eq!(read(&content), (vec![4], 3, None));
 }
 
 #[test]
