@@ -6,6 +6,7 @@ import json
 import random
 import tarfile
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from sojourn_ingest import _native
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection import gathered_connections
+from sojourn_ingest.formats.connection import web100 as sidestream
 from sojourn_ingest.formats.connection.connection_format import MemberFormat
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.registry import Registry
@@ -123,6 +125,88 @@ def test_rows_of_many_members_share_a_batch(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(gathered_connections, "BATCH_BYTES", 100)
     batches, _ = read(path)
     assert max(batch.num_rows for batch in batches) <= 12
+
+
+def test_small_tables_of_an_archive_are_converted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: Counter[str] = Counter()
+
+    def counting(name: str) -> Callable[..., Any]:
+        function = getattr(sidestream, name)
+
+        def counted(*arguments: Any, **options: Any) -> Any:
+            called[name] += 1
+            return function(*arguments, **options)
+
+        return counted
+
+    for name in ("csv_batches", "number_of_text"):
+        monkeypatch.setattr(sidestream, name, counting(name))
+
+    def calls(members: list[bytes]) -> Counter[str]:
+        called.clear()
+        batches, _ = read(archive(tmp_path / "tables.tar", members))
+        assert len(rows_of(batches)) == sum(member.count(b"C:") for member in members)
+        return Counter(called)
+
+    assert calls([web100(1)] * 50) == calls([web100(1)])
+    assert called["csv_batches"] == 0
+    # A large one is not split in Python.
+    assert len(web100(1000)) > sidestream.SMALL_BYTES
+    assert calls([web100(1000)])["csv_batches"] == 1
+
+
+NUMBERS = (b"", b"NA", b"+5", b"-5", b"1.", b".5", b"2.5", b"1e3", b"1e400", b"nan", b"0x1", b"9007199254740993", b"0",
+           b"9" * 400, b"4294967295", b"1_0", "\u0665".encode(), "\u30007".encode(), b"\t7")  # fmt: skip
+HEAD = WEB100.encode()
+LINE = b"C: 1 192.0.2.9 1500000000 5 2000 4 9 18 2 1 2 3"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEAD,
+        HEAD + b"\n\n" + LINE + b"\n\n" + LINE,
+        (HEAD + LINE + b"\n" + LINE).replace(b"\n", b"\r\n"),
+        HEAD + LINE + b"\r" + LINE + b"\r\r\n",
+        HEAD + LINE + b"\x0b" + LINE + b"\n" + LINE + b"\x1c\n" + LINE + b"\xc2\x85\n",
+        HEAD.replace(b"\n", b"\r") + LINE + b"\n",
+        HEAD.replace(b"K: ", b"K:  ") + LINE.replace(b": ", b":  ") + b"\n" + LINE,
+        HEAD.replace(b"cid", b"MinRTT") + LINE,
+        HEAD.replace(b"cid", b"K:") + LINE,
+        HEAD.replace(b"cid", b"\xff") + LINE,
+        HEAD * 3,
+        HEAD * 2 + LINE + b"\n" + HEAD + LINE,
+        HEAD + LINE + b" \n " + LINE + b"\n \n" + LINE[:-1] + b"\n" + LINE[:-2] + b"\n",
+        HEAD + LINE.replace(b" 1 ", b' "1 ', 1) + b"\n" + LINE + b'"\n' + LINE.replace(b" 9", b" \\", 1),
+        HEAD + LINE.replace(b" 1 ", b" \xff ", 1) + b"\n" + LINE,
+        HEAD + LINE.replace(b"192.0.2.9", b"") + b"\n" + LINE.replace(b"192.0.2.9", "ä\ufdd0".encode()),
+        HEAD + b"".join(LINE.replace(b" 18 ", b" %b " % text, 1) + b"\n" for text in NUMBERS),
+        HEAD + b"".join(LINE.replace(b" 1500000000 ", b" %b " % text, 1) + b"\n" for text in NUMBERS),
+        HEAD + b"".join(LINE.replace(b" 2 1 ", b" %b 1 " % text, 1) + b"\n" for text in NUMBERS),
+        HEAD + LINE + b"\xff\xff\n" + LINE.replace(b"C: ", b"C:") + b"\n" + LINE,
+    ],
+)
+def test_small_tables_are_split_as_large_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    def outcome() -> tuple[object, ...]:
+        (tmp_path / "x.web100").write_bytes(content)
+        try:
+            batches, reading = read(tmp_path / "x.web100")
+        except InputError as error:
+            # Arrow names the column of a value that is not UTF-8.
+            return (error.reason,)
+        return rows_of(batches), reading.records_read, reading.refused, str(reading.fault)
+
+    small = outcome()
+    monkeypatch.setattr(sidestream, "SMALL_BYTES", 0)
+    assert small == outcome()
+
+
+def test_a_small_table_that_is_not_utf8_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.web100"
+    path.write_bytes(HEAD + LINE + b"\n" + LINE.replace(b"192", b"\xff") + b"\n")
+    with pytest.raises(InputError, match="damaged after connection 0: a value is not UTF-8") as refused:
+        read(path)
+    assert refused.value.reason == "corrupt_record"
 
 
 def test_a_client_that_is_no_text_is_refused_alone(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ least ten samples" is meaningful only there: ten polls of a smoothed RTT may all
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -63,20 +63,28 @@ class RawConnections:
     rows: int
 
 
+Convert = Callable[[Mapping[str, pa.Array]], dict[str, pa.Array]]
+
+
 @dataclass(frozen=True)
 class RawRows:
     """A few connections that a reader put together one by one, as the columns of :class:`RawConnections`.
 
-    Every row has the same columns.
+    Every row has the same columns. With ``convert`` they are those of the source, as text, and it returns those of
+    :class:`RawConnections`. One row takes it as long as thousands, so it is called once for many small sources.
     """
 
     basis: Basis
     rows: list[dict[str, object]]
+    convert: Convert | None = None
 
 
-def columns_of(rows: list[dict[str, object]]) -> dict[str, pa.Array]:
-    """Return rows that all have the same columns, as these."""
-    return {name: _array([row[name] for row in rows], TYPES[name]) for name in (rows[0] if rows else ())}
+def columns_of(rows: list[dict[str, object]], convert: Convert | None = None) -> dict[str, pa.Array]:
+    """Return rows that all have the same columns, as these, and what they are converted to."""
+    if not rows:
+        return {}
+    columns = {name: _array([row[name] for row in rows], TYPES.get(name, pa.string())) for name in rows[0]}
+    return columns if convert is None else columns | convert(columns)
 
 
 def _array(values: list[object], kind: pa.DataType) -> pa.Array:
@@ -116,7 +124,7 @@ class ConnectionRows:
     def complete(self, raw: RawConnections | RawRows) -> pa.RecordBatch:
         """Return rows of ``connection`` without provenance; what cannot be one is refused by reason."""
         if isinstance(raw, RawRows):
-            raw = RawConnections(raw.basis, columns_of(raw.rows), len(raw.rows))
+            raw = RawConnections(raw.basis, columns_of(raw.rows, raw.convert), len(raw.rows))
         rows = raw.rows
         columns = {name: column for name, column in raw.columns.items() if name not in RAW_COLUMNS}
         client, malformed = self._lookup.columns(dict(raw.columns), rows)

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.connection.connection_format import ConnectionRows, RawConnections, RawRows, columns_of
+from sojourn_ingest.formats.connection.connection_format import (
+    ConnectionRows,
+    Convert,
+    RawConnections,
+    RawRows,
+    columns_of,
+)
 from sojourn_ingest.formats.interface import Context, Reading
 
 #: Rows, and bytes of them, that wait before they are completed: enough that the cost of a batch is small beside theirs.
@@ -24,6 +30,7 @@ class GatheredConnections:
         self._rows = ConnectionRows(context, reading)
         self._kind: object = None
         self._single: list[dict[str, object]] = []
+        self._convert: Convert | None = None
         self._parts: list[RawConnections] = []
         self._waiting = 0
         self._waiting_bytes = 0
@@ -38,6 +45,7 @@ class GatheredConnections:
             self._kind = kind
         if isinstance(raw, RawRows):
             constants = raw.basis.constants()
+            self._convert = raw.convert
             self._single += [row | constants for row in raw.rows]
             self._waiting += len(raw.rows)
             self._waiting_bytes += sum(len(value) for row in raw.rows for value in row.values() if type(value) is str)
@@ -53,7 +61,7 @@ class GatheredConnections:
         single, parts, waiting = self._single, self._parts, self._waiting
         self._single, self._parts, self._waiting, self._waiting_bytes = [], [], 0, 0
         if single:
-            yield self._rows.complete(RawConnections(None, columns_of(single), waiting))
+            yield self._rows.complete(RawConnections(None, columns_of(single, self._convert), waiting))
         elif parts:
             columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns}
             yield self._rows.complete(RawConnections(parts[0].basis, columns, waiting))
@@ -61,5 +69,5 @@ class GatheredConnections:
 
 def _kind(raw: RawConnections | RawRows) -> object:
     if isinstance(raw, RawRows):
-        return tuple(raw.rows[0])
+        return raw.convert, tuple(raw.rows[0])
     return raw.basis, tuple((name, column.type) for name, column in raw.columns.items())
