@@ -88,6 +88,11 @@ def add_to_list(
     """Add a host to the list, by its fingerprint where it has one, in one write that is on the disk when this returns.
 
     ``forgotten_ns`` (UTC epoch) and ``rows``, those that went from each table, are the record of what was done.
+
+    Raises
+    ------
+    ForgottenListError
+        If a line is not an entry of the list.
     """
     named: list[dict[str, object]] = (
         [{"fingerprint": fingerprint}] if fingerprint is not None else [{"host_key": key} for key in sorted(host_keys)]
@@ -95,9 +100,7 @@ def add_to_list(
     record = {"forgotten_ns": forgotten_ns, "rows": dict(sorted(rows.items()))}
     new = [json.dumps(entry | record) for entry in named]
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if before and not before.endswith("\n"):
-        before += "\n"
+    before = "".join(f"{entry.line}\n" for entry in listed(path))
     # The whole list under another name, and then a rename: a host that was on the list never falls off it.
     # The lake is held, so nobody else is writing one; what a killed process left is written over.
     temporary = path.with_name(f".{path.name}.new")

@@ -309,10 +309,14 @@ def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
     add_to_list(path, fingerprint=None, host_keys={"hk-2"}, forgotten_ns=2, rows={"flow": 1})
     hosts = ForgottenHosts.load(path, b"key")
     assert (hosts.fingerprints, hosts.host_keys) == ({"fm-1"}, {"hk-2"})
-    with path.open("a") as handle:
-        handle.write('{"mar')
+    with path.open("ab") as handle:
+        handle.write(b'{"mar\xff')
+    damaged = path.read_bytes()
     with pytest.raises(ForgottenListError, match=":3: not an entry"):
         ForgottenHosts.load(path, b"key")
+    with pytest.raises(ForgottenListError, match=":3: not an entry"):
+        add_to_list(path, fingerprint="fm-3", host_keys=(), forgotten_ns=3, rows={})
+    assert path.read_bytes() == damaged
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no facts"])
