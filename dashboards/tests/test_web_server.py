@@ -33,6 +33,8 @@ def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     if environ["PATH_INFO"] == "/slow":
         time.sleep(1)
+    if environ["PATH_INFO"] == "/asleep":
+        time.sleep(60)
     if environ["PATH_INFO"] == "/large":
         return [b"x" * 2**26]
     return [environ["wsgi.input"].read()]
@@ -52,6 +54,7 @@ def add(channel):
 server.add_task = add
 serve(server)
 """
+LARGE_BYTES = 2**26
 OTHER = "127.0.0.2"
 
 
@@ -74,8 +77,10 @@ def serving(port: int, threads: int, folder: Path, **settings: int) -> Iterator[
                 break
             except ConnectionRefusedError:
                 time.sleep(0.05)
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture
@@ -174,10 +179,53 @@ def test_a_connection_without_requests_is_closed(port: int, tmp_path: Path) -> N
 
 
 def test_who_does_not_read_an_answer_loses_the_connection(port: int, tmp_path: Path) -> None:
-    with serving(port, 1, tmp_path, IDLE_S=2, LOOK_EACH_S=1), socket.create_connection(("127.0.0.1", port)) as deaf:
+    with serving(port, 1, tmp_path, REQUEST_S=2, LOOK_EACH_S=1), socket.create_connection(("127.0.0.1", port)) as deaf:
         deaf.sendall(b"GET /large HTTP/1.0\r\n\r\n")
         # The only thread waits for the client.
         assert answer(port) == (200, b"")
+
+
+@pytest.mark.parametrize(("bytes_per_s", "is_whole"), [(1_000_000, False), (16_000_000, True)])
+def test_an_answer_must_be_read_at_a_rate(port: int, tmp_path: Path, bytes_per_s: int, is_whole: bool) -> None:
+    with (
+        serving(port, THREADS, tmp_path, REQUEST_S=1, LOOK_EACH_S=1, LEAST_BYTES_PER_S=4_000_000),
+        socket.socket() as slow,
+    ):
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        slow.connect(("127.0.0.1", port))
+        slow.sendall(b"GET /large HTTP/1.0\r\n\r\n")
+        began, came = time.monotonic(), 0
+        with contextlib.suppress(ConnectionResetError):
+            while content := slow.recv(2**16):
+                came += len(content)
+                time.sleep(max(0, began + came / bytes_per_s - time.monotonic()))
+        assert (came > LARGE_BYTES) == is_whole
+        assert time.monotonic() - began < 20
+
+
+def test_a_client_that_is_gone_gets_no_answer(port: int, tmp_path: Path) -> None:
+    with serving(port, THREADS, tmp_path):
+        # One thread at a time: the others wait.
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", port)) as gone:
+                gone.sendall(b"GET /slow HTTP/1.1\r\n\r\n")
+        began = time.monotonic()
+        assert answer(port) == (200, b"")
+        assert time.monotonic() - began < 5
+
+
+def test_clients_that_are_gone_have_no_connections(port: int, tmp_path: Path) -> None:
+    with serving(port, THREADS, tmp_path, CONNECTIONS_OF_AN_ADDRESS=20, LOOK_EACH_S=1), ExitStack() as held:
+        gone = [socket.create_connection(("127.0.0.1", port), source_address=(OTHER, 0)) for _ in range(20)]
+        for each in gone:
+            each.sendall(b"GET /asleep HTTP/1.1\r\n\r\n")
+        time.sleep(0.5)
+        for each in gone:
+            each.close()
+        time.sleep(2)
+        further = held.enter_context(socket.create_connection(("127.0.0.1", port), source_address=(OTHER, 0)))
+        assert not is_closed(further)
+        assert answer(port, path="/health") == (200, b"")
 
 
 @pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\n\r\n"], ids=["alone", "second request"])

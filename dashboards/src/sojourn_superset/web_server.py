@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -33,9 +34,9 @@ CONNECTIONS_OF_AN_ADDRESS = 200
 IDLE_S = 60
 """A connection on which nothing has come or gone for so long is closed."""
 REQUEST_S = 30
-"""Time from the first byte of a request to its last."""
+"""Time from the first byte of a request to its last, and for the client to read the answer."""
 LEAST_BYTES_PER_S = 50_000
-"""A request gets a further second for each of these bytes that has come: the largest can come at 0.4 Mbit/s."""
+"""Both get a further second for each of these bytes that has come or gone: 0.4 Mbit/s is enough for the largest."""
 LOOK_EACH_S = 5
 """How often connections are looked at for these times."""
 LARGEST_REQUEST_BYTES = 16 * 2**20
@@ -64,7 +65,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
 
     def __init__(self, server: Any, connection: Any, address: Any, *arguments: Any, **named: Any) -> None:
         self.receiving_since: float | None = None
-        self.was_stuck = False
+        self.sending_since: float | None = None
+        self.sent = 0
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
         if self.is_limited_by_address and not ip_address(address[0].partition("%")[0]).is_loopback:
@@ -80,7 +82,16 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since = self.receiving_since or time.time()
         return super().received(data)
 
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        sent: int = super().send(data, do_close)
+        self.sent += sent
+        return sent
+
     def service(self) -> None:
+        if self.client_is_gone():
+            # Nobody would read the answer.
+            self.connected = False
+            self.will_close = True
         try:
             super().service()
         except BaseException:
@@ -89,13 +100,29 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
             raise
         self.receiving_since = None
 
+    def client_is_gone(self) -> bool:
+        """Return whether the client has closed the connection, which waitress does not see while it has a request."""
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def is_late(self, now: float) -> bool:
-        """Return whether the client has had its time to send a request or to read an answer."""
-        stuck: bool = self.total_outbufs_len >= self.adj.send_bytes and now - self.last_activity > IDLE_S
-        # Once is not enough: an answer that took long is about to be sent.
-        was_stuck, self.was_stuck = self.was_stuck, stuck
+        """Return whether the client is gone, or has had its time to send a request or to read an answer."""
+        # While an answer is computed, waitress keeps what is less until there is more.
+        if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
+            if self.sending_since is None:
+                self.sending_since, self.sent = now, 0
+            if now - self.sending_since > REQUEST_S + self.sent / LEAST_BYTES_PER_S:
+                return True
+        else:
+            self.sending_since = None
         if self.requests:
-            return stuck and was_stuck
+            return self.client_is_gone()
+        if self.sending_since is not None:
+            return False
         if self.receiving_since is None:
             return bool(now - self.last_activity > IDLE_S)
         request = self.request
@@ -110,7 +137,7 @@ class _ChannelOfAProxy(_Channel):
 
 
 def _close_late(server: Any, now: float) -> None:
-    """Close the connections whose clients are late, as waitress's `maintenance`."""
+    """Close the connections whose clients are late; replaces waitress's `maintenance`."""
     for channel in server.active_channels.values():
         if channel.is_late(now):
             channel.will_close = True
@@ -186,7 +213,7 @@ def listen(
     OSError
         If the address cannot be listened on.
     ValueError
-        If it is none.
+        If the address is invalid.
     """
     TcpWSGIServer.channel_class = _ChannelOfAProxy if is_behind_proxy else _Channel
     TcpWSGIServer.maintenance = _close_late
