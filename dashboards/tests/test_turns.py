@@ -75,6 +75,20 @@ def test_a_thread_is_given_back_after_an_error() -> None:
             dispatcher.queue.popleft().service()
 
 
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+    ],
+)
+def test_the_addresses_of_a_network_count_as_one(address: str, counted: str) -> None:
+    channel = SimpleNamespace(requests=[SimpleNamespace(path="/")], addr=(address, 1))
+    assert by_address(channel) == ("address", counted)
+
+
 def test_a_request_of_which_the_user_cannot_be_told_counts_for_its_address() -> None:
     def fail(channel: Any) -> None:
         raise ValueError

@@ -13,6 +13,7 @@ import gc
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from waitress.task import ThreadedTaskDispatcher
@@ -132,11 +133,17 @@ class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has n
         super().add_task(Turn(channel, whose, self))
 
 
+def site(address: str) -> str:
+    """Return an IPv4 address as it is, and the /64 of an IPv6 address: one computer may have all of its addresses."""
+    known = ip_address(address.partition("%")[0])
+    return address if known.version == 4 else str(ip_network((known, 64), strict=False))
+
+
 def by_address(channel: Any) -> Hashable | None:
     """Count a request for the address that it comes from, except for what costs next to nothing."""
     # What is no request has no path.
     path = getattr(channel.requests[0], "path", "")
-    return None if path == "/health" or path.startswith("/static/") else ("address", channel.addr[0])
+    return None if path == "/health" or path.startswith("/static/") else ("address", site(channel.addr[0]))
 
 
 def by_user(application: Any) -> Whose:

@@ -23,14 +23,14 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
 
-from sojourn_superset.turns import Dispatcher, Whose, by_address
+from sojourn_superset.turns import Dispatcher, Whose, by_address, site
 
 CONNECTIONS = 1_000
 """Most connections at a time. Each takes a file handle."""
 SPARE_CONNECTIONS = 20
 """As many before the most, a further connection closes the one that has waited longest for a whole request."""
 CONNECTIONS_OF_AN_ADDRESS = 200
-"""Most connections from one address: a browser has six, and a classroom or an office may share the address."""
+"""Most connections from one address (for IPv6, from one /64): a browser has six, and an office may share an address."""
 IDLE_S = 60
 """A connection on which nothing has come or gone for so long is closed."""
 REQUEST_S = 30
@@ -67,10 +67,11 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since: float | None = None
         self.sending_since: float | None = None
         self.sent = 0
+        self.site = site(address[0])
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
         if self.is_limited_by_address and not ip_address(address[0].partition("%")[0]).is_loopback:
-            of_address = sum(each.addr[0] == address[0] for each in others)
+            of_address = sum(each.site == self.site for each in others)
             self.will_close = of_address >= CONNECTIONS_OF_AN_ADDRESS
         if len(server._map) > CONNECTIONS - SPARE_CONNECTIONS:
             waiting = [each for each in others if not (each.requests or each.total_outbufs_len or each.will_close)]
