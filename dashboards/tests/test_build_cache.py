@@ -114,3 +114,9 @@ def test_what_was_not_used_for_longest_makes_room(imported: Path) -> None:
     for number in range(fit, fit + 3):
         assert keep(cache, str(number), value) is True
     assert [number for number in range(fit + 3) if cache.get(str(number)) is None] == [1, 2, 3]
+
+
+def test_many_small_values_are_kept(imported: Path) -> None:
+    cache = BuildCache(str(imported), threshold=5)
+    assert all(keep(cache, str(number), number) for number in range(20))
+    assert [cache.get(str(number)) for number in range(20)] == list(range(20))

@@ -40,7 +40,7 @@ class BuildCache(SimpleCache):
     imported
         File of the last import (`imported.json`), whose `api` is the URL that charts use.
     threshold, default_timeout, ignore_errors
-        As of SimpleCache: number of entries; seconds; whether `delete_many` goes on after an error.
+        As of SimpleCache: ignored, because bytes count here; seconds; whether `delete_many` goes on after an error.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class BuildCache(SimpleCache):
         with self._lock:
             if self._build != since:
                 return False
-            self._prune()
+            # Without `_prune`, which reads all entries if there are many: then none is the one not used for longest.
             self._cache[key] = (self._normalize_timeout(timeout), content)
             return True
 
