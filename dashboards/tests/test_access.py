@@ -197,7 +197,7 @@ def test_an_older_chart_that_superset_cannot_make_is_refused_in_words(answers: d
         "table": "400 ", "bubble": "403 ", "bullet": "403 ", "nothing": "400 ",
     }  # fmt: skip
     assert {answer[:4] for answer in of_admin.values()} == {"400 "}
-    assert "no chart of kind 'table' is asked for at this address" in of_admin["table"]
+    assert "charts of kind 'table' are not served at this address" in of_admin["table"]
     assert "the form of this bubble is incomplete" in of_admin["bubble"]
 
 

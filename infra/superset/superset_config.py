@@ -127,7 +127,7 @@ FEATURE_FLAGS = {
     "ENABLE_TEMPLATE_PROCESSING": False,
 }
 
-# More rows are not written as a stream, which would ask for them once more and is not bounded as a file is.
+# Never stream: a stream repeats the query and has no bound on cells.
 CSV_STREAMING_ROW_THRESHOLD = 10**9
 
 # Each request would write a row about itself into the metadata database, where nothing reads it, and wait for the disk.

@@ -83,7 +83,7 @@ def refuse_unknown_kinds() -> None:
 
     class Kinds(dict[str, Any]):
         def __missing__(self, kind: str) -> Any:
-            raise QueryObjectValidationError(f"no chart of kind {kind[:30]!r} is asked for at this address")
+            raise QueryObjectValidationError(f"charts of kind {kind[:30]!r} are not served at this address")
 
     viz.viz_types = Kinds(viz.viz_types)
 
