@@ -179,10 +179,16 @@ def test_a_connection_without_requests_is_closed(port: int, tmp_path: Path) -> N
 
 
 def test_who_does_not_read_an_answer_loses_the_connection(port: int, tmp_path: Path) -> None:
-    with serving(port, 1, tmp_path, REQUEST_S=2, LOOK_EACH_S=1), socket.create_connection(("127.0.0.1", port)) as deaf:
-        deaf.sendall(b"GET /large HTTP/1.0\r\n\r\n")
-        # The only thread waits for the client.
-        assert answer(port) == (200, b"")
+    def connected() -> socket.socket:
+        return held.enter_context(socket.create_connection(("127.0.0.1", port), source_address=(OTHER, 0)))
+
+    settings = {"REQUEST_S": 2, "LOOK_EACH_S": 1, "CONNECTIONS_OF_AN_ADDRESS": 1}
+    with serving(port, THREADS, tmp_path, **settings), ExitStack() as held:
+        connected().sendall(b"GET /large HTTP/1.0\r\n\r\n")
+        time.sleep(0.5)
+        assert is_closed(connected())
+        time.sleep(6)
+        assert not is_closed(connected())
 
 
 @pytest.mark.parametrize(("bytes_per_s", "is_whole"), [(1_000_000, False), (16_000_000, True)])

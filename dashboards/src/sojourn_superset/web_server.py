@@ -7,6 +7,7 @@ because each byte counts as activity, until there are no more of them.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import signal
 import socket
@@ -142,6 +143,9 @@ def _close_late(server: Any, now: float) -> None:
     for channel in server.active_channels.values():
         if channel.is_late(now):
             channel.will_close = True
+            # Otherwise, waitress closes it when the client takes more of the answer, which may be never.
+            with contextlib.suppress(OSError):
+                channel.socket.shutdown(socket.SHUT_RDWR)
 
 
 def without_sniffing(application: Application) -> Application:
