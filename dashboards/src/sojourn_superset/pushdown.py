@@ -39,6 +39,12 @@ COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n
 """Functions whose value over a group follows from their values over its parts."""
 
 
+#: Texts that stand for a number, a date or a truth value, of which SQLite compares the spelling and the API the value,
+#: and those of them that are spelled as columns are.
+VALUES = re.compile(r"[\s\d.,:+\-TWZE]*|true|false|nan|[+-]?inf(?:inity)?", re.IGNORECASE)
+AS_IN_COLUMNS = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d+)?)?")
+
+
 class _StaysError(Exception):
     """The SELECT cannot be said in the API's terms."""
 
@@ -136,9 +142,14 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     query = query or [("aggregate", "count")]
     for old, new in replaced:
         old.replace(new)
-    name = f"{table.name}?{urlencode([*query, *parameters])}"
+    name = f"{table.name}?{_without_capitals(urlencode([*query, *parameters]))}"
     table.replace(exp.alias_(exp.Table(this=exp.to_identifier(name, quoted=True)), table.alias_or_name, quoted=True))
     select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+
+
+def _without_capitals(query: str) -> str:
+    """Return a query string with escapes for capitals: to SQLite, names of tables are the same in either case."""
+    return re.sub("%..|[A-Z]", lambda match: match[0].lower() if match[0][0] == "%" else f"%{ord(match[0]):02x}", query)
 
 
 def _only_table(select: exp.Select, ctes: set[str]) -> exp.Table:
@@ -283,6 +294,7 @@ def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
 def _literal(value: exp.Expression) -> str | None:
     """Return a text or a whole number as a parameter; other numbers are left to SQLite, which compares all of them.
 
+    So are texts such as `20200318`, which to the API is a date of a column of dates.
     So are whole numbers from 2**53: as a double, which the column may be of, one is the same as its neighbour.
     """
     if isinstance(value, exp.Boolean):
@@ -290,7 +302,8 @@ def _literal(value: exp.Expression) -> str | None:
     if not isinstance(value, exp.Literal):
         return None
     if value.is_string:
-        return str(value.this)
+        text = str(value.this)
+        return None if VALUES.fullmatch(text) and not AS_IN_COLUMNS.fullmatch(text) else text
     number = float(value.this)
     if number >= 2**53 or not number.is_integer():
         return None
