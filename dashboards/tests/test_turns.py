@@ -127,6 +127,7 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert counted("/", AUTHORIZATION=f"Basic YTpi, {token}", COOKIE="session=x") == ("user", "7")
     for other in (of_yesterday, token[:-2], token.replace(".", "", 1), "Bearer", "Bearer a b", "Bearer \xe4", ","):
         assert counted("/", AUTHORIZATION=other) == of_address
+    assert counted("/", AUTHORIZATION=f"Bearer a, {token}") == of_address, "Superset takes one token"
     assert counted("/", AUTHORIZATION=of_yesterday, COOKIE=cookie) == ("user", "7")
     assert counted("/", COOKIE="a=\xe4") == of_address, "it is not UTF-8"
     assert counted("/", COOKIE=f"a=\xe4; {cookie}") == ("user", "7")

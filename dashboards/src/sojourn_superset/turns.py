@@ -170,11 +170,12 @@ def by_user(application: Any) -> Whose:
             return None
 
     def of_token(headers: Any) -> Any:
-        # Other schemes may come before and after it, as Superset allows.
-        for words in (part.split() for part in headers.get("AUTHORIZATION", "").split(",")):
-            if len(words) == 2 and words[0] == "Bearer":
-                with application.app_context(), contextlib.suppress(PyJWTError, JWTExtendedException):
-                    return decode_token(words[1])["sub"]
+        # Other schemes may come before and after it, as Superset allows. It takes the first, and to read one costs.
+        parts = [part.split() for part in headers.get("AUTHORIZATION", "").split(",")]
+        token = next((words[1] for words in parts if len(words) == 2 and words[0] == "Bearer"), None)
+        if token is not None:
+            with application.app_context(), contextlib.suppress(PyJWTError, JWTExtendedException):
+                return decode_token(token)["sub"]
         return None
 
     def whose(channel: Any) -> Hashable | None:
