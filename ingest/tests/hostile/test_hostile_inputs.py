@@ -201,6 +201,17 @@ def test_what_is_not_a_file_is_refused_and_never_waited_for(kind: str, inputs: P
     assert kind != "fifo" or stat.S_ISFIFO(path.stat().st_mode)
 
 
+def test_holes_of_a_compressed_file_do_not_count_as_stored(tmp_path: Path) -> None:
+    path = tmp_path / "holes.zst"
+    hole_bytes = 60 * MIB
+    # A frame that decoders pass over.
+    path.write_bytes(zstd_of_zeros(16_400) + struct.pack("<II", 0x184D2A50, hole_bytes))
+    with path.open("ab") as file:
+        file.truncate(path.stat().st_size + hole_bytes)
+    with pytest.raises(InputError, match="compressed bytes expand to more than 1,073,741,824"):
+        refuse_expansion(path)
+
+
 def test_what_expands_is_found_without_decompressing(tmp_path: Path) -> None:
     bombs = {"zstd": zstd_of_zeros(400_000), "xz": lzma.compress(bytes(64 * MIB), preset=0) * 64}
     for name, content in bombs.items():

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::output::fault::{Fault, FaultKind};
 
 const FILE_BUFFER_BYTES: usize = 128 * 1024;
 const PLAIN_BUFFER_BYTES: usize = 256 * 1024;
+const STAT_BLOCK_BYTES: u64 = 512;
 
 /// Marks an error of the file itself, to distinguish it from one of the compressed stream above it.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +47,7 @@ pub(crate) struct PlainReader {
     inner: Box<dyn Read + Send>,
     reopen: Option<Reopen>,
     compression: Compression,
-    /// Bytes of the file, compressed as it is; `None` of a stream.
+    /// Bytes of the file on the disk, without its holes, compressed as it is; `None` of a stream.
     file_bytes: Option<u64>,
     buffer: Vec<u8>,
     start: usize,
@@ -69,7 +71,8 @@ impl PlainReader {
             )
         };
         let file = File::open(path).map_err(|error| refused(&error))?;
-        let file_bytes = file.metadata().map_err(|error| refused(&error))?.len();
+        let state = file.metadata().map_err(|error| refused(&error))?;
+        let file_bytes = state.len().min(state.blocks() * STAT_BLOCK_BYTES);
         let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, FileReader(file));
         let compression = Compression::of(file.fill_buf().map_err(|error| refused(&error))?);
         let path = path.to_owned();
@@ -148,7 +151,7 @@ impl PlainReader {
         self.compression
     }
 
-    /// How many bytes the file has, compressed as it is; `None` of a stream.
+    /// How many bytes the file has on the disk, compressed as it is; `None` of a stream.
     pub(crate) fn file_bytes(&self) -> Option<u64> {
         self.file_bytes
     }

@@ -32,7 +32,7 @@ from sojourn_ingest.formats.connection.zip_members import (
     refused_entry,
 )
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
-from sojourn_ingest.formats.content.expansion import ArchiveExpansion
+from sojourn_ingest.formats.content.expansion import ArchiveExpansion, allocated_bytes
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -109,7 +109,7 @@ class ConnectionArchive(ConnectionFormat):
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of all members, numbered through."""
         rows = _Rows(context, reading)
-        expansion = ArchiveExpansion(source.path.stat().st_size)
+        expansion = ArchiveExpansion(allocated_bytes(source.path.stat()))
         if is_zip(source.head):
             yield from self._zip(source, reading, rows, expansion)
             yield from rows.finish()

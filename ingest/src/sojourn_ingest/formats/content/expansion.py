@@ -112,7 +112,7 @@ def refuse_expansion(path: Path) -> None:
     with path.open("rb") as handle:
         head = handle.read(6)
         handle.seek(0)
-        most = max(ALWAYS_READ_BYTES, MOST_EXPANSION * size)
+        most = max(ALWAYS_READ_BYTES, MOST_EXPANSION * allocated)
         if _is_zstd(head):
             plain = _zstd_bytes(handle, most)
         elif head == XZ_MAGIC:
