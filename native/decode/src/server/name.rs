@@ -100,13 +100,17 @@ fn has_address(name: &str) -> bool {
         .filter(|part| !part.is_empty())
         .collect();
     parts.windows(OCTETS).any(is_ipv4)
+        || parts
+            .iter()
+            .any(|part| part.split('x').collect::<Vec<_>>().windows(OCTETS).any(is_ipv4))
         || parts.windows(MAC_PAIRS).any(is_mac)
         || labels.windows(MAC_FOURS).any(is_mac_of_fours)
         || name
             .split(|letter: char| !letter.is_ascii_digit())
             .any(is_ipv4_of_digits)
-        || name
-            .split('.')
+        || has_ipv6(name, '.')
+        || labels
+            .iter()
             .any(|label| has_ipv6(label, '-') || has_ipv6(label, '_'))
 }
 
@@ -165,16 +169,18 @@ fn has_ipv6(label: &str, separator: char) -> bool {
         groups.windows(count).any(|groups| {
             let text = groups.join(":");
             let not_digit = |letter: char| !letter.is_ascii_hexdigit() && letter != ':';
-            // Without the words directly before and behind it.
+            // Without the words directly before and behind it, whose letters may be digits, too.
             let (word, rest) = text.split_at(text.find(':').unwrap_or_default());
             let first = word.rsplit(not_digit).next().unwrap_or_default();
+            let first = first.get(first.len().saturating_sub(4)..).unwrap_or_default();
             let (inner, last) = rest.split_at(rest.rfind(':').map_or(0, |colon| colon + 1));
             let last = last.split(not_digit).next().unwrap_or_default();
+            let last = last.get(..last.len().min(4)).unwrap_or_default();
             let parsed = format!("{first}{inner}{last}").parse::<Ipv6Addr>();
-            // Of the ranges that hosts have; short words in hexadecimal digits begin others.
+            // Of the ranges that hosts have, or of IPv4; short words in hexadecimal digits begin others.
             matches!(
                 parsed.map(|address| address.segments()),
-                Ok([0x2000..=0x3fff | 0xfc00..=0xfdff | 0xfe80 | 0x64, ..])
+                Ok([0x2000..=0x3fff | 0xfc00..=0xfdff | 0xfe80 | 0x64, ..] | [0, 0, 0, 0, 0, 0xffff, ..])
             )
         })
     })
@@ -263,6 +269,11 @@ mod tests {
             "host2001-db8--7.example.com",
             "mac00-00-5e-00-53-af.example.com",
             "0000.5e00.53af.example.com",
+            "node2001-db8--7.example.com",
+            "2001-db8--7face.example.com",
+            "2001.db8.85a3.8d3.1319.8a2e.370.7344.example.com",
+            "--ffff-c000-207.example.com",
+            "192x0x2x7.example.com",
         ] {
             assert_eq!(
                 kept(ServerNames::Full, name),
