@@ -11,267 +11,35 @@ columns `queue_label`, `n` and `median_harm_ratio`. `sojourn_superset.pushdown` 
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl
 
-import apsw
 from shillelagh.adapters.base import Adapter
-from shillelagh.backends.apsw.vt import type_map
 from shillelagh.exceptions import OperationalError
-from shillelagh.fields import Field, Float, IntBoolean, Order, String
-from shillelagh.filters import Filter, Operator
+from shillelagh.fields import Field, Order
+from shillelagh.filters import Filter
 from shillelagh.typing import RequestedOrder, Row
 
-from sojourn_client import ApiError, BuildChangedError, Client, Column, Dataset
+from sojourn_client import ApiError, BuildChangedError, Client, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
+from sojourn_superset.conditions import Conditions
+from sojourn_superset.fields import INTEGERS, BigInteger, Other, Real, field_of
 from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
 from sojourn_superset.request_size import Parameters, shared_out
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
-from sojourn_superset.virtual_table import AnyOf, install_virtual_table
+from sojourn_superset.virtual_table import install_virtual_table
 
 DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
 
 TABLE = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
 
-NUMBER = re.compile(r"[ \t-\r]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t-\r]*")
-"""A text that SQLite compares with a column of numbers as the number that it spells."""
-
-OPERATORS = {
-    Operator.NE: "ne",
-    Operator.LT: "lt",
-    Operator.LE: "le",
-    Operator.GT: "gt",
-    Operator.GE: "ge",
-}
-
-
-class Conditions(Filter):  # type: ignore[misc]
-    """All conditions on one column, as they came.
-
-    shillelagh's own filter classes each know some of the operators; a column with conditions of two classes
-    (`x <> 'a' AND x IS NOT NULL`) would lose all of them in silence. This one class knows every operator, so
-    nothing is lost.
-    """
-
-    operators = {*OPERATORS, Operator.EQ, Operator.IS_NULL, Operator.IS_NOT_NULL}  # noqa: RUF012
-
-    def __init__(self, operations: set[tuple[Operator, Any]]) -> None:
-        self.operations = operations
-
-    @classmethod
-    def build(cls, operations: set[tuple[Operator, Any]]) -> Conditions:
-        """Keep the conditions."""
-        return cls(operations)
-
-    def check(self, value: Any) -> bool:
-        """Return whether a value meets the conditions, by the rules of SQL (null compares to nothing)."""
-        for operator, bound in self.operations:
-            if operator is Operator.IS_NULL:
-                met = value is None
-            elif operator is Operator.IS_NOT_NULL:
-                met = value is not None
-            elif value is None or bound is None:
-                met = False
-            else:
-                met = _compare(operator, value, bound)
-            if not met:
-                return False
-        return True
-
-    @property
-    def equal(self) -> frozenset[Any] | None:
-        """The values of which the column must have one, or None if no condition lists any."""
-        listed = [
-            value if isinstance(value, AnyOf) else AnyOf({value})
-            for operator, value in self.operations
-            if operator is Operator.EQ
-        ]
-        return frozenset.intersection(*listed) if listed else None
-
-    @property
-    def impossible(self) -> bool:
-        """Whether no value at all can meet them, so that the API need not be asked."""
-        equal = self.equal
-        null = any(operator is Operator.IS_NULL for operator, _ in self.operations)
-        comparisons = [value for operator, value in self.operations if operator in {*OPERATORS, Operator.EQ}]
-        none_left = equal is not None and not equal
-        return none_left or any(value is None for value in comparisons) or (null and bool(comparisons))
-
-    def parameters(self, column: str, field: Field[Any, Any]) -> tuple[Parameters, Parameters, bool]:
-        """Return the query parameters, those that list the values of the column, and whether they say all of it.
-
-        A parameter given twice means "any of" to the API; SQL means both. So each other one is sent once, and what
-        could not be sent (a second `<>`, a fraction for an integer column) is left to `check`.
-        """
-        sent: dict[str, str] = {}
-        listed, complete = self.listed(column, field)
-        for operator, value in sorted(self.operations, key=repr):
-            text: str | None
-            if operator is Operator.EQ:
-                continue
-            if operator is Operator.IS_NULL:
-                name, text = f"{column}__null", "true"
-            elif operator is Operator.IS_NOT_NULL:
-                name, text = f"{column}__null", "false"
-            else:
-                name, text = f"{column}__{OPERATORS[operator]}", field.quote(value)
-            if text is None or sent.setdefault(name, text) != text:
-                complete = False
-        return list(sent.items()), listed, complete
-
-    def listed(self, column: str, field: Field[Any, Any]) -> tuple[Parameters, bool]:
-        """Return the parameters that list the values of the column, and whether they have all of them; or none."""
-        texts = sorted({field.quote(value) for value in self.equal or ()}, key=repr)
-        return ([], False) if None in texts else ([(column, text) for text in texts], True)
-
-
-class Equality(Conditions):
-    """Conditions on a boolean: SQLite would also compare it with 2, which the API has no word for."""
-
-    operators = {Operator.EQ, Operator.IS_NULL, Operator.IS_NOT_NULL}  # noqa: RUF012
-
-
-def _compare(operator: Operator, value: Any, bound: Any) -> bool:
-    match operator:
-        case Operator.EQ:
-            return value in bound if isinstance(bound, AnyOf) else bool(value == bound)
-        case Operator.NE:
-            return bool(value != bound)
-        case _:
-            return _in_order(operator, _ranked(value), _ranked(bound))
-
-
-def _ranked(value: Any) -> tuple[int, Any]:
-    """Return what sorts values of all types as SQLite does: numbers before texts before blobs."""
-    return (1 if isinstance(value, str) else 2 if isinstance(value, bytes) else 0), value
-
-
-def _in_order(operator: Operator, value: tuple[int, Any], bound: tuple[int, Any]) -> bool:
-    match operator:
-        case Operator.LT:
-            return bool(value < bound)
-        case Operator.LE:
-            return bool(value <= bound)
-        case Operator.GT:
-            return bool(value > bound)
-        case Operator.GE:
-            return bool(value >= bound)
-        case _:
-            raise ValueError(f"{operator} is not an operator that is pushed down")
-
-
-def _number(value: Any) -> Any:
-    """Return the number that a text spells, which SQLite compares with a column of numbers, or the value as it is."""
-    if not isinstance(value, str) or not NUMBER.fullmatch(value):
-        return value
-    number = float(value)
-    # A double does not hold each of the larger ones, and an integer of SQLite none beyond 64 bits.
-    is_whole = value.strip().lstrip("+-").isdigit() and -(2.0**63) <= number <= 2.0**63
-    return int(value) if is_whole and -(2**63) <= int(value) < 2**63 else number
-
-
-class BigInteger(Field[int, int]):  # type: ignore[misc]
-    """An exact integer of up to 64 bits.
-
-    shillelagh's INTEGER travels through SQLite as text, so that MAX, ORDER BY and comparisons there would
-    follow the alphabet ('9' > '10'). A type name of its own keeps it a number.
-    """
-
-    type = "BIGINT"
-    db_api_type = "NUMBER"
-
-    def quote(self, value: float | str | None) -> str | None:
-        """Spell the value for a query parameter, or return None for what is not an integer."""
-        if isinstance(value, int | float) and -(2**63) <= value < 2**63 and value == value // 1:
-            return str(int(value))
-        return None
-
-    def format(self, value: Any) -> Any:
-        """Return what SQLite compares the column with for this value."""
-        return _number(value)
-
-
-class Real(Float):  # type: ignore[misc]
-    """A double; spelled so that it reads back as the same double."""
-
-    def quote(self, value: float | str | None) -> str | None:
-        """Spell the value for a query parameter, or return None for what is not a double."""
-        if isinstance(value, int | float) and math.isfinite(value) and float(value) == value:
-            return repr(float(value))
-        return None
-
-    def format(self, value: Any) -> Any:
-        """Return what SQLite compares the column with for this value."""
-        return _number(value)
-
-
-class Text(String):  # type: ignore[misc]
-    """Text, sent as it is: a query parameter needs no SQL quotes."""
-
-    def quote(self, value: Any) -> str | None:
-        """Spell the value for a query parameter, or return None for what is not text."""
-        return value if isinstance(value, str) else None
-
-    def format(self, value: Any) -> Any:
-        """Return what SQLite compares the column with for this value: it has a spelling of its own for doubles."""
-        if not isinstance(value, int | float):
-            return value
-        return apsw.Connection(":memory:").execute("SELECT CAST(? AS TEXT)", (value,)).get
-
-
-class Truth(IntBoolean):  # type: ignore[misc]
-    """A boolean: true and false for the API, 1 and 0 for SQLite."""
-
-    def quote(self, value: int | None) -> str:
-        """Spell the value for a query parameter."""
-        return "true" if value else "false"
-
-
-class Other(String):  # type: ignore[misc]
-    """Anything else (timestamps, lists, structs) as text; lists and structs as JSON. Not pushed down."""
-
-    def parse(self, value: Any) -> str | None:
-        """Return text for any JSON that the API sent."""
-        if value is None or isinstance(value, str):
-            return value
-        return json.dumps(value, sort_keys=True)
-
-
-# looked up by shillelagh for every column type on the way into and out of SQLite
-type_map[BigInteger.type] = BigInteger
 install_virtual_table()
 install_read_only()
-
-INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-REALS = {"FLOAT", "DOUBLE"}
-
-
-def field_of(column: Column) -> Field[Any, Any]:
-    """Return the field for a catalogue column.
-
-    `exact` stays false, so SQLite checks every condition again: it costs little, and an API that one day
-    reads a filter differently gives fewer rows, never wrong ones. `order` is ANY throughout: with a column of
-    another order, shillelagh still hands the LIMIT down, and the rows are cut before SQLite sorts them.
-    """
-    name = column.type.upper()
-    kinds: dict[str, type[Field[Any, Any]]] = {
-        **dict.fromkeys(INTEGERS, BigInteger),
-        **dict.fromkeys(REALS, Real),
-        "VARCHAR": Text,
-        "BOOLEAN": Truth,
-    }
-    if name.startswith("DECIMAL"):
-        return Real(order=Order.ANY)
-    if name not in kinds:
-        return Other(order=Order.ANY)
-    return kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
 
 
 @contextmanager

@@ -1,0 +1,123 @@
+"""Columns of the API as SQLite has them: how values are spelled in a query parameter, and how SQLite compares them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import apsw
+from shillelagh.backends.apsw.vt import type_map
+from shillelagh.fields import Field, Float, IntBoolean, Order, String
+
+from sojourn_client import Column
+from sojourn_superset.conditions import Conditions, Equality
+
+INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+REALS = {"FLOAT", "DOUBLE"}
+
+NUMBER = re.compile(r"[ \t-\r]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t-\r]*")
+"""A text that SQLite compares with a column of numbers as the number that it spells."""
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a text spells, which SQLite compares with a column of numbers, or the value as it is."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value):
+        return value
+    number = float(value)
+    # A double does not hold each of the larger ones, and an integer of SQLite none beyond 64 bits.
+    is_whole = value.strip().lstrip("+-").isdigit() and -(2.0**63) <= number <= 2.0**63
+    return int(value) if is_whole and -(2**63) <= int(value) < 2**63 else number
+
+
+class BigInteger(Field[int, int]):  # type: ignore[misc]
+    """An exact integer of up to 64 bits.
+
+    shillelagh's INTEGER travels through SQLite as text, so that MAX, ORDER BY and comparisons there would
+    follow the alphabet ('9' > '10'). A type name of its own keeps it a number.
+    """
+
+    type = "BIGINT"
+    db_api_type = "NUMBER"
+
+    def quote(self, value: float | str | None) -> str | None:
+        """Spell the value for a query parameter, or return None for what is not an integer."""
+        if isinstance(value, int | float) and -(2**63) <= value < 2**63 and value == value // 1:
+            return str(int(value))
+        return None
+
+    def format(self, value: Any) -> Any:
+        """Return the value that SQLite compares the column with."""
+        return _number(value)
+
+
+class Real(Float):  # type: ignore[misc]
+    """A double; spelled so that it reads back as the same double."""
+
+    def quote(self, value: float | str | None) -> str | None:
+        """Spell the value for a query parameter, or return None for what is not a double."""
+        if isinstance(value, int | float) and math.isfinite(value) and float(value) == value:
+            return repr(float(value))
+        return None
+
+    def format(self, value: Any) -> Any:
+        """Return the value that SQLite compares the column with."""
+        return _number(value)
+
+
+class Text(String):  # type: ignore[misc]
+    """Text, sent as it is: a query parameter needs no SQL quotes."""
+
+    def quote(self, value: Any) -> str | None:
+        """Spell the value for a query parameter, or return None for what is not text."""
+        return value if isinstance(value, str) else None
+
+    def format(self, value: Any) -> Any:
+        """Return the text that SQLite compares the column with; doubles are written as SQLite writes them."""
+        if not isinstance(value, int | float):
+            return value
+        return apsw.Connection(":memory:").execute("SELECT CAST(? AS TEXT)", (value,)).get
+
+
+class Truth(IntBoolean):  # type: ignore[misc]
+    """A boolean: true and false for the API, 1 and 0 for SQLite."""
+
+    def quote(self, value: int | None) -> str:
+        """Spell the value for a query parameter."""
+        return "true" if value else "false"
+
+
+class Other(String):  # type: ignore[misc]
+    """Anything else (timestamps, lists, structs) as text; lists and structs as JSON. Not pushed down."""
+
+    def parse(self, value: Any) -> str | None:
+        """Return text for any JSON that the API sent."""
+        if value is None or isinstance(value, str):
+            return value
+        return json.dumps(value, sort_keys=True)
+
+
+# looked up by shillelagh for every column type on the way into and out of SQLite
+type_map[BigInteger.type] = BigInteger
+
+
+def field_of(column: Column) -> Field[Any, Any]:
+    """Return the field for a catalogue column.
+
+    `exact` stays false, so SQLite checks every condition again: it costs little, and an API that one day
+    reads a filter differently gives fewer rows, never wrong ones. `order` is ANY throughout: with a column of
+    another order, shillelagh still hands the LIMIT down, and the rows are cut before SQLite sorts them.
+    """
+    name = column.type.upper()
+    kinds: dict[str, type[Field[Any, Any]]] = {
+        **dict.fromkeys(INTEGERS, BigInteger),
+        **dict.fromkeys(REALS, Real),
+        "VARCHAR": Text,
+        "BOOLEAN": Truth,
+    }
+    if name.startswith("DECIMAL"):
+        return Real(order=Order.ANY)
+    if name not in kinds:
+        return Other(order=Order.ANY)
+    return kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
