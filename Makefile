@@ -74,6 +74,8 @@ SOURCES := ingest/src ingest/process/src transforms/src transforms/snapshot/src 
 # Hides uv's list of installed packages.
 QUIETER := sed -u '/^ [-+~] /d'
 
+# Where it is set, as in many containers, each process of pytest would compile every test again, which takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 export SOJOURN_VAR := $(abspath $(VAR))
 export SOJOURN_TESTBED_IMAGE := $(TESTBED_IMAGE)
 export SOJOURN_SHARED := $(abspath $(SHARED))
