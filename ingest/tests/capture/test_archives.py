@@ -136,7 +136,7 @@ def test_damage_of_a_zip_archive_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     _, tables, reading = read(path)
     assert (len(tables["connection"]), reading.refused) == (1, {"member: compression": 1})
     assert reading.fault is not None
-    assert reading.fault.message.startswith("member 1 of the archive: zip: Bad CRC-32")
+    assert reading.fault.message.startswith("member 1 of the archive: zip: its checksum does not match, ")
     path.write_bytes(content[:-30])
     with pytest.raises(InputError, match="ends without its list of files; copy the file again"):
         read(path)
@@ -147,6 +147,27 @@ def test_damage_of_a_zip_archive_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     empty = zipped(tmp_path / "empty.zip", [])
     with pytest.raises(InputError, match="unpack it and give its folder"):
         read(empty)
+
+
+@pytest.mark.parametrize(
+    ("method", "before", "altered", "said"),
+    [
+        (zipfile.ZIP_STORED, b"192.0.2.7", b"192.0.2.8", "its checksum does not match, so any byte of it may be wrong"),
+        (zipfile.ZIP_STORED, b"smith_7", b"smith_8", "its header is damaged"),
+        (zipfile.ZIP_DEFLATED, b"smith_7", b"smith_7\xff", "the deflated data is damaged"),
+    ],
+)
+def test_damage_of_a_zip_archive_is_told_without_the_name_of_a_file(
+    tmp_path: Path, method: int, before: bytes, altered: bytes, said: str
+) -> None:
+    path = zipped(tmp_path / "a.zip", [("smith_7", ndt7("192.0.2.7")), ("1.json", ndt7())], method)
+    content = path.read_bytes()
+    start = content.index(before)
+    path.write_bytes(content[:start] + altered + content[start + len(altered) :])
+    _, tables, reading = read(path)
+    assert (len(tables["connection"]), reading.refused) == (1, {"member: compression": 1})
+    assert reading.fault is not None
+    assert reading.fault.message == f"member 1 of the archive: zip: {said}; copy the file again"
 
 
 @pytest.mark.parametrize("form", [tar, zipped])

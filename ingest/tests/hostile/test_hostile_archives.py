@@ -304,4 +304,4 @@ def test_a_name_in_a_zip_archive_that_is_no_text_is_damage_of_one_file(tmp_path:
     batches, reading = read(path)
     assert (len(rows_of(batches)), reading.refused) == (1, {"member: compression": 2})
     assert reading.fault is not None
-    assert reading.fault.message.startswith("member 1 of the archive: zip: the header of the file is damaged")
+    assert reading.fault.message.startswith("member 1 of the archive: zip: its header is damaged; copy the file again")

@@ -24,13 +24,7 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tar_members import TarFaultError, TarMember, TarMembers
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
-from sojourn_ingest.formats.connection.zip_members import (
-    DAMAGED_MEMBER,
-    opened_member,
-    opened_zip,
-    overlapping,
-    refused_entry,
-)
+from sojourn_ingest.formats.connection.zip_members import opened_member, opened_zip, overlapping, refused_entry
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion, allocated_bytes
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
@@ -95,7 +89,7 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-4+" + "+".join(member.version for member in self._members)
+        return "archive-5+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the magic of an archive."""
@@ -155,8 +149,6 @@ class ConnectionArchive(ConnectionFormat):
                         yield from self._member(member, source, reading, rows, expansion)
                 except InputError as error:
                     _refuse_member(place, error, reading)
-                except DAMAGED_MEMBER as error:
-                    _refuse_member(place, InputError("compression", f"zip: {error}; copy the file again"), reading)
 
     def _member(
         self, stored: BinaryIO, archive: Source, reading: Reading, rows: _Rows, expansion: ArchiveExpansion

@@ -1,7 +1,11 @@
-"""Files of a zip archive, read as streams; its list of files is bounded before it is read."""
+"""Files of a zip archive, read as streams; its list of files is bounded before it is read.
+
+What zipfile says of damage is not repeated: it quotes the names of files.
+"""
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 import zlib
@@ -25,7 +29,14 @@ LONGEST_COMMENT_BYTES = 2**16
 #: Bits of the flags of a file: two kinds of encryption, and changes to another file.
 ENCRYPTED, PATCHED = 0x01 | 0x40, 0x20
 READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-DAMAGED_MEMBER = (zipfile.BadZipFile, zlib.error, EOFError)
+#: What opening a file with a damaged header raises, also where its name is no text.
+DAMAGED_HEADER = (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error)
+#: What reading a damaged file raises.
+DAMAGE: dict[type[Exception], str] = {
+    zipfile.BadZipFile: "its checksum does not match, so any byte of it may be wrong",
+    zlib.error: "the deflated data is damaged",
+    EOFError: "it ends early",
+}
 COPY_AGAIN = "copy the file again"
 
 
@@ -48,9 +59,8 @@ def opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         try:
             archive = zipfile.ZipFile(handle)
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-            raise InputError(
-                "corrupt_record", f"zip archive: its list of files is damaged: {error}; {COPY_AGAIN}"
-            ) from error
+            message = f"zip archive: its list of files is damaged; {COPY_AGAIN}"
+            raise InputError("corrupt_record", message) from error
         with archive:
             if len(archive.filelist) > MOST_MEMBERS:
                 raise too_many
@@ -65,12 +75,39 @@ def refused_entry(entry: zipfile.ZipInfo) -> str | None:
     return None if is_unpacked else "member_not_unpacked"
 
 
-def opened_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
-    """Open a file; its header is damaged also where zipfile fails otherwise, as with a name that is no text."""
+class _Member(io.RawIOBase):
+    """A file of an archive, whose damage is an error of the input."""
+
+    def __init__(self, unpacked: BinaryIO) -> None:
+        self._unpacked = unpacked
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        try:
+            content = self._unpacked.read(len(buffer))
+        except tuple(DAMAGE) as error:
+            raise InputError("compression", f"zip: {DAMAGE[type(error)]}; {COPY_AGAIN}") from error
+        buffer[: len(content)] = content
+        return len(content)
+
+
+@contextmanager
+def opened_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+    """Open a file.
+
+    Raises
+    ------
+    InputError
+        ``compression`` where it is damaged, also from what is read of it.
+    """
     try:
-        return cast(BinaryIO, archive.open(entry))
-    except (NotImplementedError, ValueError, struct.error) as error:
-        raise zipfile.BadZipFile(f"the header of the file is damaged: {error}") from error
+        unpacked = archive.open(entry)
+    except DAMAGED_HEADER as error:
+        raise InputError("compression", f"zip: its header is damaged; {COPY_AGAIN}") from error
+    with unpacked:
+        yield cast(BinaryIO, io.BufferedReader(_Member(cast(BinaryIO, unpacked))))
 
 
 def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
