@@ -6,19 +6,25 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 import typer
+from ingest.tests.connection_tables import write_hosts
+from typer.testing import CliRunner
 
 import sojourn_statistics
+from sojourn_ingest.cli import application
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.build import BuildError, build, inputs_fingerprint, refuse_too_many_files
 from sojourn_transforms.engine_options import engine_of
 from sojourn_transforms.project import SettingError, find_project, project_fingerprint
+from sojourn_transforms.publishing import publish_snapshot
 from sojourn_transforms.running.compiled import bundled_name, compiled_project
 from sojourn_transforms.warehouse import open_warehouse
 
@@ -159,6 +165,42 @@ def test_the_same_files_give_the_same_build_in_another_lake(tmp_path: Path, samp
     assert builds[0] is not None
     assert builds[1] is not None
     assert builds[0].build_id == builds[1].build_id
+
+
+@pytest.mark.integration
+def test_a_host_is_forgotten_once_the_build_is_served_and_then_from_warehouse_and_snapshots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, copy, app = Paths(tmp_path / "var"), Paths(tmp_path / "copy"), application()
+    (tmp_path / "data").mkdir()
+    write_hosts(tmp_path / "data", "8.8.8.8", "9.9.9.9")
+    arguments = ["forget", "8.8.8.8", "--yes", "--var"]
+    assert CliRunner().invoke(app, ["ingest", str(tmp_path / "data"), "--var", str(paths.var)]).exit_code == 0
+
+    def publish(*given: Any, **named: Any) -> tuple[str, bool]:
+        refused = CliRunner().invoke(app, [*arguments, str(paths.var)])
+        assert refused.exit_code == 1
+        assert refused.stderr.startswith("error: another command is reading ")
+        return publish_snapshot(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sojourn_transforms.build.publish_snapshot", publish)
+        before = build(paths, lambda _: None).build_id
+    assert not paths.forgotten.exists()
+    assert CliRunner().invoke(app, [*arguments, str(paths.var)]).exit_code == 0
+    with duckdb.connect(str(paths.warehouse)) as connection:
+        connection.execute("create table of_the_host as select 1 as n")
+    # In a copy, every snapshot is younger than the list.
+    shutil.copytree(paths.var, copy.var)
+    future_s = time.time() + 3600
+    os.utime(copy.snapshots / before, (future_s, future_s))
+    report = build(copy, lambda _: None)
+    assert {path.name for path in copy.snapshots.iterdir()} == {"CURRENT", report.build_id}
+    assert report.build_id != before
+    with duckdb.connect(str(copy.warehouse)) as connection:
+        tables = connection.execute("select table_name from duckdb_tables()").fetchall()
+    assert ("of_the_host",) not in tables
+    assert not build(copy, lambda _: None).built
 
 
 def test_a_bound_of_memory_is_kept_and_one_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A snapshot is named by its content, switched to at once, and never changes."""
 
 import json
+import os
 import time
 from datetime import date
 from pathlib import Path
@@ -20,7 +21,7 @@ from sojourn_transforms.publishing import (
     SNAPSHOTS_KEPT,
     current_build,
     publish_snapshot,
-    snapshots_before,
+    snapshots_with_another_list,
 )
 from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.warehouse import parts_by_day
@@ -74,16 +75,19 @@ def test_old_snapshots_go_but_never_the_served_one(tmp_path: Path) -> None:
     assert (tmp_path / "snapshots" / str(read_pointer(tmp_path / "snapshots").build_id)).is_dir()  # type: ignore[union-attr]
 
 
-def test_no_snapshot_stays_from_before_a_host_was_forgotten(tmp_path: Path) -> None:
-    put(tmp_path, ("a", 1.0))
-    same, _ = put(tmp_path, ("a", 2.0))
-    forgotten_ns = time.time_ns()
-    assert len(snapshots_before(tmp_path / "snapshots", forgotten_ns)) == 2
-    # One that is as it would be written now is not from before.
-    assert put(tmp_path, ("a", 2.0), forgotten_ns=forgotten_ns) == (same, False)
-    assert snapshots_before(tmp_path / "snapshots", forgotten_ns) == []
-    new, _ = put(tmp_path, ("a", 3.0), forgotten_ns=forgotten_ns)
-    assert {path.name for path in (tmp_path / "snapshots").iterdir() if path.is_dir()} == {same, new}
+def test_no_snapshot_stays_that_was_built_with_another_list_of_forgotten_hosts(tmp_path: Path) -> None:
+    snapshots, future_s = tmp_path / "snapshots", time.time() + 3600
+    before = [snapshots / put(tmp_path, ("a", value))[0] for value in (1.0, 2.0)]
+    for path in before:
+        # As of a copy, or of a clock that was ahead.
+        os.utime(path, (future_s, future_s))
+    assert sorted(snapshots_with_another_list(snapshots, "one host")) == sorted(before)
+    assert snapshots_with_another_list(snapshots, "") == []
+    first, _ = put(tmp_path, ("a", 2.0), forgotten="one host")
+    assert {path.name for path in snapshots.iterdir() if path.is_dir()} == {first}
+    second, _ = put(tmp_path, ("a", 3.0), forgotten="one host")
+    assert {path.name for path in snapshots.iterdir() if path.is_dir()} == {first, second}
+    assert snapshots_with_another_list(snapshots, "one host") == []
 
 
 def test_a_failed_publication_leaves_the_served_build(tmp_path: Path) -> None:

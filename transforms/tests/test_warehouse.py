@@ -15,7 +15,13 @@ from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.live_rows_sql import DUCKDB_TYPES
 from sojourn_ingest.schema import TABLES, table
 from sojourn_transforms.running.runner import lake_contents_of
-from sojourn_transforms.warehouse import COPIES, open_warehouse, register_lake
+from sojourn_transforms.warehouse import (
+    COPIES,
+    note_forgotten,
+    open_warehouse,
+    register_lake,
+    remove_if_of_another_list,
+)
 
 
 def put_score(lake: Lake, path: str, content: str, modified_ns: int = 1) -> None:
@@ -54,6 +60,24 @@ def test_a_warehouse_that_could_not_be_made_is_in_nobody_s_way(tmp_path: Path) -
     with open_warehouse(warehouse, None) as connection:
         connection.execute("create table made as select 1")
     assert list(tmp_path.iterdir()) == [warehouse]
+
+
+@pytest.mark.parametrize(
+    ("noted", "now", "stays"),
+    [("", "", True), ("a", "a", True), (None, "", True), (None, "a", False), ("", "a", False), ("a", "b", False)],
+)
+def test_a_warehouse_of_another_list_of_forgotten_hosts_goes(
+    tmp_path: Path, noted: str | None, now: str, stays: bool
+) -> None:
+    warehouse = tmp_path / "w.duckdb"
+    remove_if_of_another_list(warehouse, now)
+    assert list(tmp_path.iterdir()) == []
+    with open_warehouse(warehouse, None) as connection:
+        if noted is not None:
+            note_forgotten(connection, "an earlier list")
+            note_forgotten(connection, noted)
+    remove_if_of_another_list(warehouse, now)
+    assert list(tmp_path.iterdir()) == [warehouse] * stays
 
 
 def test_empty_lake_gives_empty_views_of_the_declared_types(tmp_path: Path) -> None:

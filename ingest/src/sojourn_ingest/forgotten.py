@@ -8,6 +8,7 @@ made it is in use.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,12 +28,11 @@ class ForgottenListError(OperatorError, ValueError):
 
 @dataclass(frozen=True)
 class ForgottenEntry:
-    """One line of the list: the fingerprint of a host, or its host key, and when it was forgotten."""
+    """One line of the list: the fingerprint of a host, or its host key."""
 
     line: str
     host: str
     has_fingerprint: bool
-    forgotten_ns: int
 
 
 def listed(path: Path) -> Iterator[ForgottenEntry]:
@@ -50,7 +50,7 @@ def listed(path: Path) -> Iterator[ForgottenEntry]:
             line = content.decode("utf-8")
             entry = json.loads(line)
             host = str(entry.get("fingerprint") or entry["host_key"])
-            yield ForgottenEntry(line, host, "fingerprint" in entry, int(entry.get("forgotten_ns", 0)))
+            yield ForgottenEntry(line, host, "fingerprint" in entry)
         except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             raise ForgottenListError(
                 f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
@@ -58,14 +58,25 @@ def listed(path: Path) -> Iterator[ForgottenEntry]:
             ) from error
 
 
+def list_fingerprint(path: Path) -> str:
+    """Return a hash of the list at ``path``, another one after each forgetting; empty if no host was forgotten.
+
+    Raises
+    ------
+    ForgottenListError
+        If a line is not an entry of the list.
+    """
+    lines = "".join(f"{entry.line}\n" for entry in listed(path))
+    return hashlib.sha256(lines.encode()).hexdigest() if lines else ""
+
+
 @dataclass(frozen=True)
 class ForgottenHosts:
-    """Fingerprints and host keys of forgotten hosts, the key of the fingerprints, and when the last was forgotten."""
+    """Fingerprints and host keys of forgotten hosts, and the key of the fingerprints."""
 
     key: bytes = b""
     fingerprints: frozenset[str] = frozenset()
     host_keys: frozenset[str] = frozenset()
-    latest_ns: int = 0
 
     @classmethod
     def load(cls, path: Path, key: bytes) -> ForgottenHosts:
@@ -79,7 +90,7 @@ class ForgottenHosts:
         entries = list(listed(path))
         fingerprints = frozenset(entry.host for entry in entries if entry.has_fingerprint)
         host_keys = frozenset(entry.host for entry in entries if not entry.has_fingerprint)
-        return cls(key, fingerprints, host_keys, max([0, *(entry.forgotten_ns for entry in entries)]))
+        return cls(key, fingerprints, host_keys)
 
 
 def add_to_list(

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
-from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError
+from sojourn_ingest.forgotten import ForgottenListError, list_fingerprint
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.memory import memory_bytes
@@ -35,10 +35,17 @@ from sojourn_transforms.project import (
     project_fingerprint,
     statistics_fingerprint,
 )
-from sojourn_transforms.publishing import current_build, publish_snapshot, snapshots_before, unknown_folders_before
+from sojourn_transforms.publishing import (
+    FORGOTTEN,
+    current_build,
+    publish_snapshot,
+    snapshots_with_another_list,
+    unknown_folders,
+)
 from sojourn_transforms.running.compiled import compiled_project
 from sojourn_transforms.running.runner import Progress
 from sojourn_transforms.running.statements import ModelError
+from sojourn_transforms.warehouse import remove_if_of_another_list
 
 COUNTED_ONCE = "every_connection_is_counted_once"
 """The test that finds days and months whose kept counts differ from those of their sources."""
@@ -117,7 +124,7 @@ def build(
     try:
         project = find_project()
         fingerprint = inputs_fingerprint(lake, project)
-        forgotten_ns = ForgottenHosts.load(paths.forgotten, b"").latest_ns
+        forgotten = list_fingerprint(paths.forgotten)
     except (SettingError, ForgottenListError) as error:
         raise BuildError(str(error)) from error
     if (paths.snapshots / CURRENT).is_dir():
@@ -126,7 +133,7 @@ def build(
     served = current_build(paths.snapshots)
     chosen = engine or DuckDbEngine(paths)
     is_same = served is not None and (served.get("fingerprint"), served.get("engine")) == (fingerprint, chosen.name)
-    if served is not None and is_same and not force and not snapshots_before(paths.snapshots, forgotten_ns):
+    if served is not None and is_same and not force and not snapshots_with_another_list(paths.snapshots, forgotten):
         return BuildReport(build_id=served["build_id"], built=False)
     if chosen.name == "duckdb":
         refuse_too_many_files(lake, memory_bytes())
@@ -134,11 +141,7 @@ def build(
         refuse_too_small_a_disk("the build", build_disk_need(lake, paths), paths.var, say)
     # From the first model to the switch no other build may touch what is published.
     with _alone(paths):
-        if snapshots_before(paths.snapshots, forgotten_ns):
-            # Blocks of tables that were replaced stay in the file: it is written anew, without the forgotten host.
-            for file in (paths.warehouse, paths.warehouse.with_name(f"{paths.warehouse.name}.wal")):
-                file.unlink(missing_ok=True)
-        return _build_and_publish(paths, project, lake, chosen, on_step, force, forgotten_ns)
+        return _build_and_publish(paths, project, lake, chosen, on_step, force)
 
 
 def refuse_too_many_files(lake: Lake, available_bytes: int) -> None:
@@ -191,7 +194,6 @@ def _build_and_publish(
     engine: Engine,
     on_step: Callable[[str | Progress], None],
     force: bool,
-    forgotten_ns: int,
 ) -> BuildReport:
     # SciPy takes a second to import, which a build without work should not spend.
     from sojourn_transforms.statistics_marts import STATISTICS_MARTS
@@ -201,23 +203,27 @@ def _build_and_publish(
         compiled = compiled_project(project, engine.name)
     except ModelError as error:
         raise BuildError(str(error)) from error
-    with lake.reading(), engine.running():
-        refuse_damage(lake)
-        # From here on the build sees the lake as it is now, even if files are ingested or compacted meanwhile.
-        fingerprint = inputs_fingerprint(lake, project)
-        try:
-            report = engine.build_marts(compiled, lake, on_step, force)
-        except (ModelError, duckdb.Error) as error:
-            # A file that changed without changing its size is found by its hash; if none is, the error stands as it is.
-            # Every byte is read for that, so only for an error of a kind that such a file causes.
-            if READ_ERROR.search(str(error)):
-                refuse_damage(lake, full=True)
-            if isinstance(error, duckdb.Error):
-                raise
-            advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
-            raise BuildError(
-                f"{error}; nothing was published, and the previous build is still served{advice}"
-            ) from error
+    # The build sees the lake as it is now, even if files are ingested or compacted meanwhile. Until the new snapshot is
+    # served, no host can be forgotten: it would hold the host's rows.
+    with lake.reading():
+        forgotten = list_fingerprint(paths.forgotten)
+        remove_if_of_another_list(paths.warehouse, forgotten)
+        with engine.running():
+            refuse_damage(lake)
+            fingerprint = inputs_fingerprint(lake, project)
+            try:
+                report = engine.build_marts(compiled, lake, on_step, force)
+            except (ModelError, duckdb.Error) as error:
+                # A file that changed without changing its size is found by its hash; if none is, the error stands as
+                # it is. Every byte is read for that, so only for an error of a kind that such a file causes.
+                if READ_ERROR.search(str(error)):
+                    refuse_damage(lake, full=True)
+                if isinstance(error, duckdb.Error):
+                    raise
+                advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
+                raise BuildError(
+                    f"{error}; nothing was published, and the previous build is still served{advice}"
+                ) from error
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,
@@ -226,30 +232,30 @@ def _build_and_publish(
             "inputs": _inputs(lake),
             "software": {**{name: version(name) for name in LIBRARIES}, **compiled.compiler},
             "dbt": {"models": report.models, "tests_passed": report.tests_passed},
+            **({FORGOTTEN: forgotten} if forgotten else {}),
         }
-    marts = sorted([*compiled.marts, *STATISTICS_MARTS], key=lambda mart: mart.name)
-    origins = {mart.name: Origin(report.contents[mart.name], report.definitions[mart.name]) for mart in marts}
-    on_step("publishing the snapshot")
-    before = _datasets(paths)
-    try:
-        build_id, _ = publish_snapshot(
-            engine.marts_file,
-            MART_LAYER,
-            marts,
-            description,
-            paths.snapshots,
-            origins=origins,
-            parts=engine.parts_by_day(),
-            full=engine.is_full,
-            memory=engine.memory,
-            forgotten_ns=forgotten_ns,
-        )
-    except RepeatedKeyError as error:
-        raise BuildError(f"{error}; nothing was published, and the previous build is still served") from error
+        marts = sorted([*compiled.marts, *STATISTICS_MARTS], key=lambda mart: mart.name)
+        origins = {mart.name: Origin(report.contents[mart.name], report.definitions[mart.name]) for mart in marts}
+        on_step("publishing the snapshot")
+        before = _datasets(paths)
+        try:
+            build_id, _ = publish_snapshot(
+                engine.marts_file,
+                MART_LAYER,
+                marts,
+                description,
+                paths.snapshots,
+                origins=origins,
+                parts=engine.parts_by_day(),
+                full=engine.is_full,
+                memory=engine.memory,
+            )
+        except RepeatedKeyError as error:
+            raise BuildError(f"{error}; nothing was published, and the previous build is still served") from error
     unknown = [
-        f"{folder} may contain a forgotten host: it is older, and not removed, since no build.json names it; "
+        f"{folder} may contain a forgotten host: it is not removed, since no build.json names it; "
         "remove it if it is a build"
-        for folder in unknown_folders_before(paths.snapshots, forgotten_ns)
+        for folder in (unknown_folders(paths.snapshots) if forgotten else ())
     ]
     return BuildReport(
         build_id,

@@ -5,13 +5,13 @@ Publication and everything after it read that file, independently of the engine 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
 from sojourn_ingest import named_points
+from sojourn_ingest.forgotten import list_fingerprint
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.memory import duckdb_memory
 from sojourn_ingest.paths import Paths
@@ -20,7 +20,7 @@ from sojourn_transforms.mart_files import Parts
 from sojourn_transforms.running.duckdb_tables import DuckDbTables
 from sojourn_transforms.running.runner import Progress, RunReport, lake_contents_of, run_statements
 from sojourn_transforms.running.statements import Compiled, EngineName, Statement
-from sojourn_transforms.warehouse import open_warehouse, parts_by_day, register_lake
+from sojourn_transforms.warehouse import note_forgotten, open_warehouse, parts_by_day, register_lake
 
 OnProgress = Callable[[Progress], None]
 
@@ -91,7 +91,8 @@ class DuckDbEngine:
             tables = DuckDbTables(connection, compiled.project)
             tables.keep_only(statements)
             # Sources lose the rows of forgotten hosts and keep their hash: what was counted of them is counted again.
-            forgotten = _forgotten(self._paths)
+            forgotten = list_fingerprint(self._paths.forgotten)
+            note_forgotten(connection, forgotten)
             contents = lake_contents_of(lake, TABLES, forgotten)
             register_lake(connection, lake, contents)
             named_points.reach("lake.registered")
@@ -117,10 +118,3 @@ def with_statistics(compiled: Compiled) -> list[Statement]:
 
     names = {each.name for each in compiled.statements if each.kind != "test"}
     return [*compiled.statements, *(each for each in statistics_statements() if each.after <= names)]
-
-
-def _forgotten(paths: Paths) -> str:
-    """Return a fingerprint of the forgotten hosts; empty if there are none."""
-    if not paths.forgotten.exists():
-        return ""
-    return hashlib.sha256(paths.forgotten.read_bytes()).hexdigest()

@@ -28,6 +28,8 @@ from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
 SNAPSHOTS_KEPT = 3
+FORGOTTEN = "forgotten_hosts"
+"""The member of build.json with the fingerprint of the list of forgotten hosts; there is none if the list is empty."""
 
 
 def current_build(snapshots: Path) -> dict[str, Any] | None:
@@ -59,14 +61,13 @@ def publish_snapshot(
     parts: Parts | None = None,
     full: bool = False,
     memory: str | None = None,
-    forgotten_ns: int = 0,
 ) -> tuple[str, bool]:
     """Write the marts as a snapshot and switch to it; return its build id and whether it is a new one.
 
     ``build`` is build.json without its id. ``origins`` say, by mart, what its rows follow from, and ``parts`` the
     sources of each day: unless ``full``, files whose rows are those of the previous snapshot are taken over from it.
     The switch is the rename of one small file, so a reader sees the old build or the new one. ``memory`` bounds what
-    DuckDB takes. Snapshots from before ``forgotten_ns``, when a host was last forgotten, are removed.
+    DuckDB takes. Snapshots with another list of forgotten hosts than ``build`` are removed.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def publish_snapshot(
             target.replace(held / "damaged")
             staging.replace(target)
         else:
-            # Its bytes are those of now.
+            # It is the newest again.
             os.utime(target)
         flush(snapshots)
         named_points.reach("snapshot.renamed")
@@ -114,7 +115,7 @@ def publish_snapshot(
         pointer = Pointer(build_id=build_id, published_at=published_at)
         write_pointer(snapshots, pointer, lambda file: named_points.reach("pointer.renaming", file))
         named_points.reach("pointer.renamed")
-    _remove_old(snapshots, build_id, forgotten_ns)
+    _remove_old(snapshots, build_id, build.get(FORGOTTEN, ""))
     return build_id, is_new
 
 
@@ -126,36 +127,37 @@ def _before(snapshots: Path) -> Path | None:
     return None if published is None else snapshots / published.build_id
 
 
-def snapshots_before(snapshots: Path, moment_ns: int) -> list[Path]:
-    """Return the snapshots that were written before a moment (UTC epoch), of those whose build.json can be read."""
-    return [path for path in _builds(snapshots) if path.stat().st_mtime_ns < moment_ns]
+def snapshots_with_another_list(snapshots: Path, forgotten: str) -> list[Path]:
+    """Return the snapshots that were built with another list of forgotten hosts, by its fingerprint.
+
+    Times say nothing: a copy is younger than the snapshot, and clocks are set. A build of a version that noted no list
+    may have any host.
+    """
+    return [path for path, build in _builds(snapshots).items() if build.get(FORGOTTEN, "") != forgotten]
 
 
-def unknown_folders_before(snapshots: Path, moment_ns: int) -> list[Path]:
-    """Return folders beside the snapshots that are older than a moment (UTC epoch) and named by no build.json."""
-    folders = published_builds(snapshots)
-    return [path for path in folders if path.stat().st_mtime_ns < moment_ns and not _is_build(path)]
+def unknown_folders(snapshots: Path) -> list[Path]:
+    """Return the folders beside the snapshots that no build.json names."""
+    builds = _builds(snapshots)
+    return [path for path in published_builds(snapshots) if path not in builds]
 
 
-def _builds(snapshots: Path) -> list[Path]:
-    if not snapshots.is_dir():
-        return []
-    return [path for path in snapshots.iterdir() if _is_build(path)]
+def _builds(snapshots: Path) -> dict[Path, dict[str, Any]]:
+    """Return build.json of each snapshot."""
+    builds = {}
+    for path in snapshots.iterdir() if snapshots.is_dir() else ():
+        try:
+            builds[path] = read_build(path)
+        except DamagedSnapshotError:
+            # A folder of somebody else is nobody's to remove, and neither is a copy under another name.
+            continue
+    return builds
 
 
-def _is_build(folder: Path) -> bool:
-    # A folder of somebody else is nobody's to remove, and neither is a copy under another name.
-    try:
-        read_build(folder)
-    except DamagedSnapshotError:
-        return False
-    return True
-
-
-def _remove_old(snapshots: Path, build_id: str, forgotten_ns: int) -> None:
+def _remove_old(snapshots: Path, build_id: str, forgotten: str) -> None:
     # The newest few stay: a server may still be answering from the one before. Not if it may name a forgotten host.
     builds = sorted(_builds(snapshots), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    with_forgotten = set(snapshots_before(snapshots, forgotten_ns))
+    with_forgotten = set(snapshots_with_another_list(snapshots, forgotten))
     others = [path for path in builds if path.name != build_id]
     for path in (path for place, path in enumerate(others) if place >= SNAPSHOTS_KEPT - 1 or path in with_forgotten):
         named_points.reach("snapshot.removing")

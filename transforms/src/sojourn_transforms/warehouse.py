@@ -16,6 +16,8 @@ from sojourn_transforms.mart_files import Parts
 
 LAKE_SCHEMA = "lake"
 COPIES = "runner.lake_copy"
+FORGOTTEN = "runner.forgotten_hosts"
+"""The table that says with which list of forgotten hosts the warehouse was built."""
 #: Parquet of at most so many bytes is little: a DuckDB table of some 100 MB.
 LITTLE_BYTES = 16 * 2**20
 
@@ -115,6 +117,31 @@ def open_warehouse(warehouse: Path, memory: str | None) -> Iterator[duckdb.DuckD
         _create(warehouse)
     with duckdb.connect(str(warehouse), config={} if memory is None else {"memory_limit": memory}) as connection:
         yield connection
+
+
+def note_forgotten(connection: duckdb.DuckDBPyConnection, forgotten: str) -> None:
+    """Note the fingerprint of the list of forgotten hosts with which the warehouse is built."""
+    connection.execute("create schema if not exists runner")
+    connection.execute(f"create or replace table {FORGOTTEN} as select cast(? as varchar) as list", [forgotten])
+
+
+def remove_if_of_another_list(warehouse: Path, forgotten: str) -> None:
+    """Remove the warehouse if it was built with another list of forgotten hosts, or does not say with which.
+
+    Blocks of tables that were replaced stay in the file, with rows of a host that was forgotten since.
+    """
+    if not warehouse.exists():
+        return
+    with open_warehouse(warehouse, None) as connection:
+        is_noted = connection.execute(
+            "select 1 from duckdb_tables() where database_name = current_database()"
+            " and schema_name || '.' || table_name = ?",
+            [FORGOTTEN],
+        ).fetchall()
+        noted = connection.execute(f"select list from {FORGOTTEN}").fetchall() if is_noted else [("",)]
+    if noted != [(forgotten,)]:
+        for file in (warehouse, warehouse.with_name(f"{warehouse.name}.wal")):
+            file.unlink(missing_ok=True)
 
 
 def parts_by_day(warehouse: Path) -> Parts:

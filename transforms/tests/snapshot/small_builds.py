@@ -7,9 +7,7 @@ from pathlib import Path
 import duckdb
 
 from sojourn_transforms.mart import Mart, MartColumn
-from sojourn_transforms.publishing import (
-    publish_snapshot,
-)
+from sojourn_transforms.publishing import FORGOTTEN, publish_snapshot
 
 MART = Mart(
     name="delay",
@@ -35,8 +33,8 @@ def warehouse(folder: Path, *values: tuple[str, float | None]) -> Path:
     return path
 
 
-def put(folder: Path, *values: tuple[str, float | None], forgotten_ns: int = 0) -> tuple[str, bool]:
+def put(folder: Path, *values: tuple[str, float | None], forgotten: str = "") -> tuple[str, bool]:
     return publish_snapshot(
-        warehouse(folder, *values), "marts", [MART], {"engine": "duckdb"}, folder / "snapshots",
-        forgotten_ns=forgotten_ns,
+        warehouse(folder, *values), "marts", [MART],
+        {"engine": "duckdb", **({FORGOTTEN: forgotten} if forgotten else {})}, folder / "snapshots",
     )  # fmt: skip

@@ -21,7 +21,7 @@ from sojourn_transforms.maintenance_cli import maintain
 from sojourn_transforms.publishing import (
     SNAPSHOTS_KEPT,
     current_build,
-    unknown_folders_before,
+    unknown_folders,
 )
 
 
@@ -136,13 +136,12 @@ def test_folders_of_somebody_else_below_the_snapshots_stay(tmp_path: Path) -> No
     mine = [snapshots / "backup", snapshots / "0123456789abcdef", snapshots / "other"]
     for path in mine:
         os.utime(path, (0, 0))
-    builds = [put(tmp_path, ("a", 1.0 + n), forgotten_ns=1)[0] for n in range(SNAPSHOTS_KEPT)]
+    builds = [put(tmp_path, ("a", 1.0 + n), forgotten="a list")[0] for n in range(SNAPSHOTS_KEPT)]
     assert sorted(path for path in snapshots.iterdir() if path.is_dir()) == sorted(
         [*mine, *(snapshots / build for build in builds)]
     )
     # A build says so where one of them may be a damaged build with a host that was forgotten since.
-    assert unknown_folders_before(snapshots, 1) == sorted(mine)
-    assert unknown_folders_before(snapshots, 0) == []
+    assert unknown_folders(snapshots) == sorted(mine)
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"build_id"', b'{"build_id": "other", "published_at": "2026-01-01"}'])
