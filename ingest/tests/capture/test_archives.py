@@ -149,6 +149,20 @@ def test_damage_of_a_zip_archive_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         read(empty)
 
 
+def test_archives_that_were_joined_are_told(tmp_path: Path, files: list[tuple[str, bytes]]) -> None:
+    joined = tmp_path / "joined"
+    for one, two in ((files[2:3], files[3:]), ([("0.json", ndt7())], [("1.json", ndt7("192.0.2.2"))])):
+        for form in (tar, zipped):
+            parts = [form(tmp_path / "part", part).read_bytes() for part in (one, two)]
+            joined.write_bytes(b"".join(parts))
+            name, tables, reading = read(joined)
+            assert reading.records_read == (30 if name == "capture" else 1)
+            assert {"flow", "connection"} & tables.keys()
+            assert reading.fault is not None
+            assert reading.fault.reason == "corrupt_record"
+            assert reading.fault.message.endswith("unpack archives that were joined and give them one by one")
+
+
 @pytest.mark.parametrize(
     ("method", "before", "altered", "said"),
     [

@@ -24,7 +24,13 @@ from sojourn_ingest.formats.connection.connection_format import (
 from sojourn_ingest.formats.connection.gathered_connections import GatheredConnections
 from sojourn_ingest.formats.connection.tar_members import TarFaultError, TarMember, TarMembers
 from sojourn_ingest.formats.connection.tcp_info import TcpInfoReader, is_tcp_info
-from sojourn_ingest.formats.connection.zip_members import opened_member, opened_zip, overlapping, refused_entry
+from sojourn_ingest.formats.connection.zip_members import (
+    opened_member,
+    opened_zip,
+    overlapping,
+    refused_entry,
+    stands_behind_files,
+)
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion, allocated_bytes
 from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
@@ -135,6 +141,9 @@ class ConnectionArchive(ConnectionFormat):
             files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
             repeated = overlapping(files)
             overlap = InputError("corrupt_record", "zip: it overlaps another file; make the archive again")
+            if stands_behind_files(archive):
+                message = "zip archive holds files before those of its list; copy the file again, or unpack archives "
+                reading.fault = InputError("corrupt_record", f"{message}that were joined and give them one by one")
             for place, entry in enumerate(files, 1):
                 if entry in repeated:
                     _refuse_member(place, overlap, reading)

@@ -124,6 +124,11 @@ def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
     return found
 
 
+def stands_behind_files(archive: zipfile.ZipFile) -> bool:
+    """Return whether files stand before those of the list: of archives that were joined, only the last has its list."""
+    return min((entry.header_offset for entry in archive.filelist), default=archive.start_dir) > 0
+
+
 def _list_bytes(handle: BinaryIO, size: int) -> int | None:
     """Return the size of the list of files, as the end of the archive states it; None without an end.
 

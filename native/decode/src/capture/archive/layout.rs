@@ -40,3 +40,14 @@ pub(super) fn damaged_header(offset: u64, members: u64) -> Fault {
         Some(offset),
     )
 }
+
+/// What goes on behind the end of an archive.
+pub(super) fn continues(source: &PlainReader, members: u64) -> Fault {
+    Fault::new(
+        FaultKind::CorruptRecord,
+        format!(
+            "archive continues after its end marker, which follows member {members}; copy the file again, or unpack archives that were joined and give them one by one"
+        ),
+        Some(source.offset()),
+    )
+}

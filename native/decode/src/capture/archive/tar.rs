@@ -1,6 +1,6 @@
 //! Headers of tar archives (POSIX.1-2001, pax; GNU tar).
 
-use crate::capture::archive::layout::{LARGEST_BYTES, cut, damaged_header, skip_bytes};
+use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, skip_bytes};
 use crate::input::source::PlainReader;
 use crate::output::fault::Fault;
 use crate::packet::refusal::PacketRefusal;
@@ -42,7 +42,7 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
         }
         let header = source.available().get(..BLOCK_BYTES).unwrap_or_default();
         if header.iter().all(|byte| *byte == 0) {
-            return Ok(None);
+            return end(source, members).map(|()| None);
         }
         let (kind, bytes) = read_header(header).ok_or_else(|| damaged_header(offset, members))?;
         if kind == b'S' {
@@ -79,6 +79,20 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
             padding_bytes,
             refusal,
         }));
+    }
+}
+
+/// Read through what follows the end marker, in which only zeros may stand.
+fn end(source: &mut PlainReader, members: u64) -> Result<(), Fault> {
+    loop {
+        let there = source.fill(1);
+        if there == 0 {
+            return source.fault().map_or(Ok(()), |fault| Err(fault.clone()));
+        }
+        if source.available().iter().any(|byte| *byte != 0) {
+            return Err(continues(source, members));
+        }
+        source.consume(there);
     }
 }
 

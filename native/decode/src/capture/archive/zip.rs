@@ -2,7 +2,7 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use crate::capture::archive::layout::{LARGEST_BYTES, cut, damaged_header, skip_bytes};
+use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, skip_bytes};
 use crate::input::source::PlainReader;
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::refusal::PacketRefusal;
@@ -41,7 +41,7 @@ pub(super) fn next(
         let header = source.available().get(..available).unwrap_or_default();
         let signature = header.get(..SIGNATURE_BYTES).unwrap_or(header);
         if LIST.contains(&signature) {
-            return Ok(None);
+            return end(source, members).map(|()| None);
         }
         if !FILE.starts_with(signature) {
             return Err(damaged_header(offset, members));
@@ -79,6 +79,25 @@ pub(super) fn next(
             None
         };
         return Ok(Some((refusal, zipped)));
+    }
+}
+
+/// Read through the list of files, behind which no other file may stand.
+fn end(source: &mut PlainReader, members: u64) -> Result<(), Fault> {
+    loop {
+        let there = source.fill(SIGNATURE_BYTES);
+        if there < SIGNATURE_BYTES {
+            return source.fault().map_or(Ok(()), |fault| Err(fault.clone()));
+        }
+        if source
+            .available()
+            .windows(SIGNATURE_BYTES)
+            .any(|bytes| bytes == FILE)
+        {
+            return Err(continues(source, members));
+        }
+        // The rest may begin a signature.
+        source.consume(there - (SIGNATURE_BYTES - 1));
     }
 }
 
