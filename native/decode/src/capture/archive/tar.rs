@@ -10,6 +10,10 @@ const MAGIC: (usize, &[u8]) = (257, b"ustar");
 pub(super) const SIZE: (usize, usize) = (124, 136);
 pub(super) const CHECKSUM: (usize, usize) = (148, 156);
 pub(super) const KIND: usize = 156;
+const NAME_BYTES: usize = 100;
+const FOLDER: u8 = b'5';
+/// Of links, devices, folders and pipes: no content follows, whatever their size field says.
+const WITHOUT_CONTENT: std::ops::RangeInclusive<u8> = b'1'..=b'6';
 /// Of a sparse file of GNU tar: whether blocks with more of its map follow, in its header and in each such block.
 pub(super) const SPARSE_CONTINUES: (usize, usize) = (482, 504);
 /// A longer header of pax is damage: it holds names, times and extended attributes.
@@ -53,7 +57,11 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
         // Where the field is too small for a size, pax states it before, and the field holds 0.
         let is_about_next = matches!(kind, b'x' | b'g' | b'L' | b'K');
         let stated = if is_about_next { None } else { pax_bytes.take() };
-        let bytes = stated.unwrap_or(bytes);
+        let bytes = if WITHOUT_CONTENT.contains(&kind) {
+            0
+        } else {
+            stated.unwrap_or(bytes)
+        };
         let padding_bytes = bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes;
         let refusal = match kind {
             // A file without its holes: its packets stand elsewhere than their headers say.
@@ -138,7 +146,13 @@ fn read_header(header: &[u8]) -> Option<(u8, u64)> {
         return None;
     }
     let bytes = number(header.get(SIZE.0..SIZE.1)?)?;
-    (bytes < LARGEST_BYTES).then_some((*header.get(KIND)?, bytes))
+    let name = header.get(..NAME_BYTES)?.split(|byte| *byte == 0).next()?;
+    let kind = match *header.get(KIND)? {
+        // Version 7 had no kind for folders.
+        0 if name.ends_with(b"/") => FOLDER,
+        kind => kind,
+    };
+    (bytes < LARGEST_BYTES).then_some((kind, bytes))
 }
 
 /// The last `size` among the records of a pax header, each "length key=value\n" (POSIX.1-2001, pax, "Extended Header").

@@ -129,6 +129,19 @@ fn the_size_of_a_file_is_that_of_its_pax_header() {
 }
 
 #[test]
+fn links_and_folders_have_no_content_whatever_size_is_stated() {
+    let hidden = entry("two.pcap", b'0', &capture(4));
+    for (name, kind) in (b'1'..=b'6').map(|kind| ("a", kind)).chain([("runs/", 0)]) {
+        let content = archive(&[
+            entry("one.pcap", b'0', &capture(3)),
+            with_size(entry(name, kind, b""), hidden.len() as u64),
+            hidden.clone(),
+        ]);
+        assert_eq!(read(&content), (vec![3, 4], 0, None), "{kind}");
+    }
+}
+
+#[test]
 fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
     let stored = capture(3);
     // One with its whole map in the header, and one with two more blocks of it.
