@@ -102,6 +102,22 @@ def _keep_out_of_git(folder: Path) -> None:
         ignore.write_text("*\n", encoding="utf-8")
 
 
+def existing_key(path: Path, name: str) -> bytes:
+    """Return a key from the environment or the secrets file; none is generated.
+
+    Raises
+    ------
+    SecretsError
+        If there is none.
+    """
+    value = os.environ.get(name) or read_secrets(path).get(name)
+    if not value:
+        raise SecretsError(
+            f"{name} is neither set nor in {path}: copy secrets.env from the installation that ingested the files"
+        )
+    return value.encode("utf-8")
+
+
 def address_key(path: Path) -> bytes:
     """Return the HMAC key of the address pseudonyms, from $SOJOURN_ADDRESS_KEY or the secrets file."""
     value = os.environ.get(ADDRESS_KEY) or ensure_secrets(path)[ADDRESS_KEY]

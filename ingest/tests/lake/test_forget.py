@@ -23,7 +23,7 @@ from sojourn_ingest.lake.purge import host_key_columns
 from sojourn_ingest.lake.storage import kept_of
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
-from sojourn_ingest.secrets_file import address_key, ensure_secrets
+from sojourn_ingest.secrets_file import SecretsError, address_key, ensure_secrets
 from sojourn_ingest.session import IngestSession, files_below
 
 HOST, OTHER = "8.8.8.8", "9.9.9.9"
@@ -41,8 +41,15 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def ingest(lake: Lake, data: Path, forgotten: ForgottenHosts | None = None) -> None:
-    pseudonymiser = Pseudonymiser(KEY, forgotten=forgotten or ForgottenHosts(b"forget"))
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the keys of :func:`ingest`."""
+    monkeypatch.setenv("SOJOURN_ADDRESS_KEY", KEY.decode())
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "forget")
+
+
+def ingest(lake: Lake, data: Path, forgotten: ForgottenHosts | None = None, key: bytes = KEY) -> None:
+    pseudonymiser = Pseudonymiser(key, forgotten=forgotten or ForgottenHosts(b"forget"))
     with lake.writing():
         IngestSession(lake, pseudonymiser).run(files_below([data]), lambda _: None)
 
@@ -210,15 +217,11 @@ def test_the_command_shows_first_and_acts_when_told(tmp_path: Path, data: Path) 
             assert HOST.encode() not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize("left", ["secrets.env", "snapshots"])
-def test_a_host_is_kept_out_before_the_first_ingest_and_without_the_lake(tmp_path: Path, data: Path, left: str) -> None:
+def test_a_host_is_kept_out_before_the_first_ingest_and_without_the_lake(tmp_path: Path, data: Path) -> None:
     var, app = tmp_path / "var", application()
     forget_it = ["forget", HOST, "--yes", "--var", str(var)]
     assert isinstance(CliRunner().invoke(app, forget_it).exception, NoLakeError)
-    if left == "snapshots":
-        (var / left).mkdir(parents=True)
-    else:
-        ensure_secrets(var / left)
+    ensure_secrets(Paths(var).secrets)
     done = CliRunner().invoke(app, forget_it)
     assert done.exit_code == 0, done.output
     assert "\nrun sojourn ingest, then sojourn build to rebuild " in done.output
@@ -228,6 +231,48 @@ def test_a_host_is_kept_out_before_the_first_ingest_and_without_the_lake(tmp_pat
     hosts = [row["client_host_key"] for row in rows(Lake(var / "lake"), "connection")]
     assert hosts
     assert key not in hosts
+
+
+def test_without_the_keys_of_the_lake_nothing_is_forgotten_and_no_key_is_made(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = Paths(tmp_path / "var")
+    ingest(paths.open_lake(), data)
+    own, other = Pseudonymiser(KEY).fingerprint, Pseudonymiser(b"another").fingerprint
+
+    def told(*options: str) -> str:
+        result = CliRunner().invoke(application(), ["forget", HOST, *options, "--var", str(paths.var)])
+        assert isinstance(result.exception, SecretsError)
+        assert sorted(path.name for path in paths.var.iterdir()) == ["lake"]
+        return str(result.exception)
+
+    for option in ("--yes", "--dry-run"):
+        assert told(option) == (
+            f"SOJOURN_FORGET_KEY is neither set nor in {paths.secrets}: copy secrets.env from the installation that "
+            "ingested the files"
+        )
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "forget")
+    assert told("--yes").startswith(f"SOJOURN_ADDRESS_KEY is neither set nor in {paths.secrets}: copy secrets.env ")
+    monkeypatch.setenv("SOJOURN_ADDRESS_KEY", "another")
+    for option in ("--yes", "--dry-run"):
+        said = told(option)
+        assert f" are under {own}, but the key here is {other}: copy secrets.env from the installation " in said
+        assert "\n" not in said
+    # Where both keys are in use, the command says which rows it does not look for.
+    (tmp_path / "more").mkdir()
+    write_hosts(tmp_path / "more", HOST)
+    ingest(paths.open_lake(), tmp_path / "more", key=b"another")
+    done = CliRunner().invoke(application(), ["forget", HOST, "--dry-run", "--var", str(paths.var)])
+    assert f"facts under {own} are not searched: run the command again with SOJOURN_ADDRESS_KEY " in done.stdout
+
+
+def test_a_host_is_forgotten_by_its_key_without_any_other_key(tmp_path: Path, data: Path) -> None:
+    paths = Paths(tmp_path / "var")
+    ingest(paths.open_lake(), data)
+    done = CliRunner().invoke(application(), ["forget", key_of(HOST), "--yes", "--var", str(paths.var)])
+    assert done.exit_code == 0, done.output
+    assert key_of(HOST) not in named_hosts(paths.open_lake())
+    assert not paths.secrets.exists()
 
 
 def test_while_a_build_reads_nothing_is_forgotten(tmp_path: Path, data: Path) -> None:
@@ -287,7 +332,7 @@ def named_on_disk(lake: Lake, host_key: str) -> set[Path]:
 def test_what_names_a_host() -> None:
     pseudonymiser = Pseudonymiser(KEY)
     key = "hk-" + "a" * 32
-    assert host_keys_of(key, pseudonymiser) == ("host key", {key}, None)
+    assert host_keys_of(key, None) == ("host key", {key}, None)
     assert host_keys_of("::ffff:8.8.8.8", pseudonymiser) == ("address", {key_of(HOST), HOST}, HOST)
     named = {pseudonymiser.key_of_name("customer 7")}
     assert host_keys_of("customer 7", pseudonymiser) == ("name", named, "customer 7")
@@ -320,6 +365,7 @@ def test_a_damaged_list_is_told_and_never_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no facts"])
+@pytest.mark.usefixtures("keys")
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, data: Path, content: bytes | None) -> None:
     lake = Lake(tmp_path / "var" / "lake")
     ingest(lake, data)
@@ -337,6 +383,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, data: Path, content
     assert not Paths(tmp_path / "var").forgotten.exists()
 
 
+@pytest.mark.usefixtures("keys")
 def test_a_host_is_not_listed_while_what_hides_its_rows_is_missing(tmp_path: Path, data: Path) -> None:
     lake = Lake(tmp_path / "var" / "lake")
     ingest(lake, data)

@@ -16,22 +16,47 @@ from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
+from sojourn_ingest.lake.merge import key_of
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.paths import Paths
-from sojourn_ingest.secrets_file import address_key, forget_key
+from sojourn_ingest.secrets_file import ADDRESS_KEY, FORGET_KEY, SecretsError, existing_key
 from sojourn_process.arrow_alone import keep_pandas_out
 from sojourn_process.printable import output_console, printable
 
 HOST_KEY = re.compile(r"hk-[0-9a-f]{32}")
 
 
-def host_keys_of(host: str, pseudonymiser: Pseudonymiser) -> tuple[str, set[str], str | None]:
+def pseudonymiser_of(paths: Paths, lake: Lake) -> Pseudonymiser:
+    """Return what makes the keys of hosts in the lake, and says if the lake also has facts under other address keys.
+
+    Raises
+    ------
+    SecretsError
+        If there are no keys, or no facts are under the address key: it would find no row of the host.
+    """
+    forgotten = ForgottenHosts(existing_key(paths.secrets, FORGET_KEY))
+    pseudonymiser = Pseudonymiser(existing_key(paths.secrets, ADDRESS_KEY), forgotten=forgotten)
+    own = pseudonymiser.fingerprint
+    marks = {mark for one in lake.live() if (mark := key_of(one.decoder_version)) and mark.startswith("key-")}
+    others = ", ".join(sorted(marks - {own}))
+    if marks and own not in marks:
+        raise SecretsError(
+            f"the addresses in {lake.storage.uri} are under {others}, but the key here is {own}: copy secrets.env from "
+            f"the installation with that key, or set {ADDRESS_KEY} to that key"
+        )
+    if others:
+        typer.echo(f"facts under {others} are not searched: run the command again with {ADDRESS_KEY} set to that key")
+    return pseudonymiser
+
+
+def host_keys_of(host: str, pseudonymiser: Pseudonymiser | None) -> tuple[str, set[str], str | None]:
     """Return what a host was named by, the host keys that it may have in the lake, and what its fingerprint is made of.
 
     For an address these are its pseudonym, and the address itself if it was kept. A host key is used as it is and
-    has no fingerprint. Anything else is the name of the host in a table of connections.
+    has no fingerprint: it is what has no ``pseudonymiser``. Anything else is the name of the host in a table of
+    connections.
     """
-    if HOST_KEY.fullmatch(host):
+    if pseudonymiser is None:
         return "host key", {host}, None
     try:
         pseudonym, _ = pseudonymiser.keys(host)
@@ -48,6 +73,8 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     ------
     UnconfirmedError
         If nobody says whether to remove it.
+    SecretsError
+        If the keys are not those of the lake.
     LakeDamagedError
         If a file of the lake is missing or damaged.
     typer.Exit
@@ -55,13 +82,13 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
     """
     keep_pandas_out()
     paths = Paths.from_environment(var)
-    if not (paths.secrets.exists() or paths.snapshots.is_dir()):
+    if not paths.secrets.exists():
         # An installation without a lake can still list hosts, which its first ingest then leaves out.
         require_lake(paths)
-    forget_key_bytes = forget_key(paths.secrets)
-    pseudonymiser = Pseudonymiser(address_key(paths.secrets), forgotten=ForgottenHosts(forget_key_bytes))
-    kind, host_keys, marked = host_keys_of(host.strip(), pseudonymiser)
-    lake = paths.open_lake()
+    lake, named = paths.open_lake(), host.strip()
+    # A host key is what the lake has, whatever key made it.
+    pseudonymiser = None if HOST_KEY.fullmatch(named) else pseudonymiser_of(paths, lake)
+    kind, host_keys, marked = host_keys_of(named, pseudonymiser)
     if dry_run or not yes:
         _print(find(lake, host_keys), "would be removed", kind)
     if not confirmed(yes, dry_run):
@@ -73,7 +100,7 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
             # While a live file is missing, nothing is removed: files with the host's rows would stay.
             refuse_damage(lake)
             # The list first: even if a later step fails, the host does not come back.
-            fingerprint = None if marked is None else pseudonymiser.forget_fingerprint(marked)
+            fingerprint = pseudonymiser.forget_fingerprint(marked) if pseudonymiser and marked else None
             rows = sum((one.rows for one in forgettings), Counter[str]())
             add_to_list(
                 paths.forgotten, fingerprint=fingerprint, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows

@@ -65,8 +65,8 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     )
     if not target.secrets.exists():
         typer.echo(
-            f"{printable(target.secrets)} is missing: before you ingest more files, copy it from the "
-            "installation whose keys you keep; otherwise, the next ingest creates new keys"
+            f"{printable(target.secrets)} is missing: before you ingest or forget, copy it from the installation "
+            "whose keys you keep; otherwise, the next ingest creates new keys"
         )
 
 
