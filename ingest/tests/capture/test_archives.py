@@ -90,6 +90,29 @@ def test_captures_in_an_archive_are_read_wherever_the_first_one_stands(
     assert sum(flow["fwd_packets"] for flow in tables["flow"]) == 42
 
 
+class Pipe(io.BytesIO):
+    """What cannot be written a second time, so that zipfile states lengths and checksums behind each file."""
+
+    def seek(self, *_: int) -> int:
+        raise OSError
+
+    def tell(self) -> int:
+        raise OSError
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_captures_that_zipfile_wrote_into_a_pipe_are_read(
+    tmp_path: Path, files: list[tuple[str, bytes]], method: int
+) -> None:
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", method) as archive:
+        for name, content in files:
+            archive.writestr(name, content)
+    (tmp_path / "a.zip").write_bytes(pipe.getvalue())
+    name, _, reading = read(tmp_path / "a.zip")
+    assert (name, reading.records_read, reading.fault) == ("capture", 42, None)
+
+
 def test_captures_that_overlap_have_a_reason_of_their_own(tmp_path: Path) -> None:
     both = [(f"{n}.pcap", capture(tmp_path, f"{n}.pcap", 5000, 1_700_000_000).read_bytes()) for n in range(2)]
     for path in (tar(tmp_path / "a.tar", both), zipped(tmp_path / "a.zip", both)):

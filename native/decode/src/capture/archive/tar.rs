@@ -132,17 +132,19 @@ fn skip_sparse_map(source: &mut PlainReader) {
     }
 }
 
-/// Kind and size of an entry, where its checksum is right.
+/// Kind and size of an entry, where its checksum is right. Some old programs summed bytes with signs.
 fn read_header(header: &[u8]) -> Option<(u8, u64)> {
-    let sum: u64 = header
-        .iter()
-        .enumerate()
-        .map(|(place, byte)| {
-            let in_checksum = (CHECKSUM.0..CHECKSUM.1).contains(&place);
-            u64::from(if in_checksum { b' ' } else { *byte })
-        })
-        .sum();
-    if number(header.get(CHECKSUM.0..CHECKSUM.1)?)? != sum {
+    let summed = |value: fn(u8) -> i64| -> i64 {
+        let bytes = header.iter().enumerate();
+        bytes
+            .map(|(place, byte)| {
+                let in_checksum = (CHECKSUM.0..CHECKSUM.1).contains(&place);
+                value(if in_checksum { b' ' } else { *byte })
+            })
+            .sum()
+    };
+    let stated = i64::try_from(number(header.get(CHECKSUM.0..CHECKSUM.1)?)?).ok()?;
+    if stated != summed(i64::from) && stated != summed(|byte| i64::from(i8::from_ne_bytes([byte]))) {
         return None;
     }
     let bytes = number(header.get(SIZE.0..SIZE.1)?)?;
@@ -179,6 +181,10 @@ pub(super) fn number(field: &[u8]) -> Option<u64> {
             number.checked_mul(256)?.checked_add(u64::from(*byte))
         });
     }
-    let text = std::str::from_utf8(field).ok()?;
-    u64::from_str_radix(text.trim_matches([' ', '\0']), 8).ok()
+    // Anything may stand behind the end of the text; a number of no digits is 0.
+    let digits = field.split(|byte| *byte == 0).next()?.trim_ascii();
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = matches!(digit, b'0'..=b'7').then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(8)?.checked_add(digit)
+    })
 }

@@ -263,7 +263,26 @@ fn numbers_are_octal_or_of_base_256() {
         number(&[0x80, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1]),
         Some((2 << 32) + 1)
     );
-    assert_eq!(number(b"8\0"), None);
+    assert_eq!(number(b"17\0xxxx"), Some(15));
+    assert_eq!((number(b"       \0"), number(b"\0\0")), (Some(0), Some(0)));
+    for none in [
+        &b"8\0"[..],
+        b"-1\0",
+        b"+1\0",
+        b"0x1\0",
+        b"7777777777777777777777777",
+    ] {
+        assert_eq!(number(none), None);
+    }
+}
+
+#[test]
+fn a_checksum_may_be_of_bytes_with_signs() {
+    let mut signed = entry("b\u{e9}.pcap", b'0', &capture(3));
+    // Two bytes above 127.
+    let stated = number(&signed[CHECKSUM.0..CHECKSUM.1]).unwrap() - 2 * 256;
+    signed[CHECKSUM.0..CHECKSUM.1].copy_from_slice(format!("{stated:06o}\0 ").as_bytes());
+    assert_eq!(read(&archive(&[signed])), (vec![3], 0, None));
 }
 
 /// A capture of one packet after another that holds as many zeros as fit.

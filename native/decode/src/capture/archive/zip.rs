@@ -57,7 +57,8 @@ pub(super) fn next(
         let mut zipped = Zipped::new(&header, extra).ok_or_else(|| damaged_header(offset, members))?;
         source.consume(length);
         let is_encrypted = header.flags & ENCRYPTED != 0;
-        if zipped.packed_bytes.is_none() && (header.method != DEFLATED || is_encrypted) {
+        let tells_its_end = matches!(header.method, STORED | DEFLATED) && !is_encrypted;
+        if zipped.packed_bytes.is_none() && !tells_its_end {
             return Err(Fault::new(
                 FaultKind::CorruptRecord,
                 format!(
@@ -132,7 +133,9 @@ pub(super) struct Zipped {
     crc: Crc,
     stated_crc: u32,
     /// Of what follows the file, how long each size is.
-    descriptor: Option<u64>,
+    descriptor: Option<usize>,
+    /// What was read of it.
+    read_bytes: u64,
     is_over: bool,
 }
 
@@ -153,8 +156,30 @@ impl Zipped {
             crc: Crc::new(),
             stated_crc: header.crc,
             descriptor: is_described_later.then_some(if large.is_some() { 8 } else { 4 }),
+            read_bytes: 0,
             is_over: false,
         })
+    }
+
+    /// Of a stored file of unknown length, how much of it is available, and its length where its end is, too.
+    ///
+    /// Its end is where a descriptor states the length that it has then; one within the file, as of a file of an archive
+    /// that is stored in it, states another.
+    fn look_for_end(&mut self, source: &mut PlainReader) -> usize {
+        let size_bytes = self.descriptor.unwrap_or_default();
+        let descriptor_bytes = 2 * SIGNATURE_BYTES + 2 * size_bytes;
+        if source.fill(descriptor_bytes) < descriptor_bytes {
+            return source.available().len();
+        }
+        let mut descriptors = source.available().windows(descriptor_bytes).enumerate();
+        let end = descriptors.find_map(|(place, descriptor)| {
+            let bytes = (self.read_bytes + place as u64).to_le_bytes();
+            let size = bytes.get(..size_bytes)?;
+            let sizes = descriptor.strip_prefix(DESCRIPTOR)?.get(SIGNATURE_BYTES..)?;
+            (sizes.starts_with(size) && sizes.ends_with(size)).then_some(place)
+        });
+        self.packed_bytes = end.map(|bytes| bytes as u64);
+        end.unwrap_or(source.available().len() - (descriptor_bytes - 1))
     }
 
     /// Read into a buffer; 0 at the end.
@@ -167,11 +192,13 @@ impl Zipped {
             return Ok(0);
         }
         loop {
+            let most = match self.packed_bytes {
+                Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+                None if self.inflate.is_none() => self.look_for_end(source),
+                None => usize::MAX,
+            };
             source.fill(1);
             let available = source.available();
-            let most = self
-                .packed_bytes
-                .map_or(usize::MAX, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
             let packed = available.get(..available.len().min(most)).unwrap_or_default();
             let (read, made, ends) = match &mut self.inflate {
                 None => {
@@ -198,6 +225,7 @@ impl Zipped {
             };
             let is_exhausted = packed.is_empty();
             source.consume(read);
+            self.read_bytes += read as u64;
             self.packed_bytes = self.packed_bytes.map(|bytes| bytes - read as u64);
             self.crc.update(buffer.get(..made).unwrap_or_default());
             if ends {
@@ -255,7 +283,7 @@ impl Zipped {
                 source.consume(SIGNATURE_BYTES);
             }
             self.stated_crc = u32_at(source.available(), 0).unwrap_or(self.stated_crc);
-            skip_bytes(source, SIGNATURE_BYTES as u64 + 2 * size_bytes);
+            skip_bytes(source, (SIGNATURE_BYTES + 2 * size_bytes) as u64);
         }
     }
 }

@@ -9,15 +9,19 @@ pub(super) enum Zip {
     Deflated,
     /// With its length and checksum behind it.
     Streamed,
+    /// The same without compression.
+    StoredStreamed,
     /// With lengths of 64 bits.
     Large,
     /// The same behind it.
     LargeStreamed,
+    LargeStoredStreamed,
 }
 
 pub(super) fn zipped(name: &str, content: &[u8], how: Zip) -> Vec<u8> {
     let mut packed = content.to_vec();
-    if !matches!(how, Zip::Stored) {
+    let is_stored = matches!(how, Zip::Stored | Zip::StoredStreamed | Zip::LargeStoredStreamed);
+    if !is_stored {
         let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, content).unwrap();
         packed = encoder.finish().unwrap();
@@ -28,8 +32,8 @@ pub(super) fn zipped(name: &str, content: &[u8], how: Zip) -> Vec<u8> {
     let sizes = [packed.len() as u64, content.len() as u64];
     let short = |sizes: [u64; 2]| sizes.map(|size| (size as u32).to_le_bytes()).concat();
     let long = |sizes: [u64; 2]| sizes.map(u64::to_le_bytes).concat();
-    let is_streamed = matches!(how, Zip::Streamed | Zip::LargeStreamed);
-    let is_large = matches!(how, Zip::Large | Zip::LargeStreamed);
+    let is_large = matches!(how, Zip::Large | Zip::LargeStreamed | Zip::LargeStoredStreamed);
+    let is_streamed = !matches!(how, Zip::Stored | Zip::Deflated | Zip::Large);
     let extra = if is_large {
         let [packed_bytes, bytes] = if is_streamed { [0, 0] } else { sizes };
         [&[9, 9, 1, 0, 7, 1, 0, 16, 0][..], &long([bytes, packed_bytes])].concat()
@@ -37,16 +41,17 @@ pub(super) fn zipped(name: &str, content: &[u8], how: Zip) -> Vec<u8> {
         Vec::new()
     };
     let stated = match how {
-        Zip::Streamed | Zip::LargeStreamed => vec![0; 12],
         Zip::Large => [crc.to_vec(), vec![0xff; 8]].concat(),
         Zip::Stored | Zip::Deflated => [crc.to_vec(), short(sizes)].concat(),
+        _ => vec![0; 12],
     };
     let behind = match how {
-        Zip::Streamed => [b"PK\x07\x08".to_vec(), crc.to_vec(), short(sizes)].concat(),
+        Zip::Streamed | Zip::StoredStreamed => [b"PK\x07\x08".to_vec(), crc.to_vec(), short(sizes)].concat(),
+        Zip::LargeStoredStreamed => [b"PK\x07\x08".to_vec(), crc.to_vec(), long(sizes)].concat(),
         Zip::LargeStreamed => [crc.to_vec(), long(sizes)].concat(),
         _ => Vec::new(),
     };
-    let method = u8::from(!matches!(how, Zip::Stored)) * 8;
+    let method = u8::from(!is_stored) * 8;
     [
         b"PK\x03\x04\x14\0".to_vec(),
         vec![u8::from(is_streamed) * 8, 0, method, 0, 0, 0, 0, 0],
@@ -65,12 +70,14 @@ pub(super) fn zip(entries: &[Vec<u8>]) -> Vec<u8> {
     [entries.concat(), b"PK\x01\x02 the list of files".to_vec()].concat()
 }
 
-const EVERY_WAY: [Zip; 5] = [
+const EVERY_WAY: [Zip; 7] = [
     Zip::Stored,
     Zip::Deflated,
     Zip::Streamed,
+    Zip::StoredStreamed,
     Zip::Large,
     Zip::LargeStreamed,
+    Zip::LargeStoredStreamed,
 ];
 
 #[test]
@@ -160,10 +167,9 @@ fn damage_of_a_file_in_a_zip_archive_is_named_and_the_next_file_is_read() {
             "{fault}"
         );
     }
-    // A length that only the end of the packed bytes tells cannot be skipped.
-    let mut stored = zipped("one.pcap", &capture(3), Zip::Stored);
-    stored[6] = 8;
-    stored[18..22].fill(0);
+    // Of a file packed otherwise, the end cannot be found.
+    let mut stored = zipped("one.pcap", &capture(3), Zip::StoredStreamed);
+    stored[8] = 12;
     let fault = read(&zip(&[stored])).2.unwrap();
     assert!(
         fault
@@ -171,4 +177,15 @@ fn damage_of_a_file_in_a_zip_archive_is_named_and_the_next_file_is_read() {
             .contains("has an unknown length; unpack the archive"),
         "{fault}"
     );
+}
+
+#[test]
+fn the_end_of_a_stored_file_is_not_that_of_a_file_in_it() {
+    let how = Zip::StoredStreamed;
+    let inner = zip(&[zipped("one.pcap", &capture(3), how)]);
+    let content = zip(&[
+        zipped("inner.zip", &inner, how),
+        zipped("two.pcap", &capture(9000), how),
+    ]);
+    assert_eq!(read(&content), (vec![9000], 1, None));
 }
