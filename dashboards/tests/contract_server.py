@@ -16,6 +16,7 @@ MOST_TARGET_BYTES = 16 * 2**10
 MOST_FILTER_VALUES = 1_000
 CASTS: dict[str, Callable[[str], Any]] = {
     "BIGINT": int,
+    "INTEGER": int,
     "DOUBLE": float,
     "VARCHAR": str,
     "BOOLEAN": lambda text: {"true": True, "false": False}[text],
@@ -71,7 +72,11 @@ class Contract:
 
     def row_requests(self) -> list[dict[str, str]]:
         """Return the queries of the requests for rows, in order."""
-        return [dict(query) for path, query in self.requests if path.endswith("/rows")]
+        return [
+            {name.removesuffix("__eq"): value for name, value in query}
+            for path, query in self.requests
+            if path.endswith("/rows")
+        ]
 
     def answer(self, path: str, query: list[tuple[str, str]]) -> Any:
         """Return the body for a request."""
@@ -99,7 +104,7 @@ class Contract:
         group: list[str] | None = None
         aggregates: list[str] = []
         for parameter, value in query:
-            column, _, operator = parameter.partition("__")
+            column, _, operator = parameter.removesuffix("__eq").partition("__")
             if parameter == "select":
                 select = value.split(",")
             elif parameter == "group":

@@ -55,7 +55,7 @@ class ManyRows(Contract):
         size, start = int(parameters.pop("limit")), int(parameters.pop("cursor", 0))
         conditions, values = ["1"], []
         for parameter in set(parameters) - {"select", "order", "unknown_values"}:
-            column, _, operator = parameter.partition("__")
+            column, _, operator = parameter.removesuffix("__eq").partition("__")
             if operator == "null":
                 conditions.append(f"{column} IS {'NOT ' if parameters[parameter] == 'false' else ''}NULL")
                 continue

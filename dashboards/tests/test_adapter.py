@@ -11,7 +11,7 @@ from contract_server import Contract, ProblemError
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
-from sojourn_superset import request_size
+from sojourn_superset import held_cells, request_size
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
@@ -71,7 +71,7 @@ def test_a_condition_reaches_the_api_and_gives_what_sql_means(
 def values_asked(contract: Contract, column: str) -> list[list[str]]:
     """Return the values of a column that each row request lists."""
     return [
-        [value for name, value in query if name == column]
+        [value for name, value in query if name.removesuffix("__eq") == column]
         for path, query in contract.requests
         if path.endswith("/rows")
     ]
@@ -399,3 +399,17 @@ def test_names_that_are_no_datasets_are_left_to_others(table: str) -> None:
     from sojourn_superset.adapter import SojournAPI
 
     assert not SojournAPI.supports(table)
+
+
+def test_the_cells_of_all_tables_of_a_statement_are_bounded(
+    many_runs: Contract, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two tables of 3,000 rows and a column.
+    monkeypatch.setattr(held_cells, "MOST_CELLS", 6_000)
+    joined = "SELECT COUNT(*) FROM (SELECT a.run_id FROM run_harm a, run_harm b{} LIMIT 1)"
+    for _ in range(3):
+        assert ask(joined.format("")) == [(1,)]
+        with pytest.raises(OperationalError, match=r"more than 0 rows of 1 column;.*join fewer tables"):
+            ask(joined.format(", run_harm c"))
+    with pytest.raises(OperationalError, match=r"more than 2,000 rows of 3 columns"):
+        ask("SELECT run_id, aqm, packets FROM run_harm")

@@ -11,7 +11,7 @@ from many_rows import ManyRows
 from sqlalchemy import create_engine, text
 
 from sojourn_superset import assets
-from sojourn_superset.catalogue_memory import forget_catalogue
+from sojourn_superset.catalogue_memory import forget_catalogue, types_of
 from sojourn_superset.look import read_look
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.settings import ASSETS
@@ -124,7 +124,7 @@ def answers(many: ManyRows, page: str, names: tuple[str, ...], chosen: str = "")
         return {
             name: [
                 tuple(row)
-                for row in connection.execute(text(rewrite(question(page, name, chosen)).replace(":", "\\:")))
+                for row in connection.execute(text(rewrite(question(page, name, chosen), types_of).replace(":", "\\:")))
             ]
             for name in names
         }

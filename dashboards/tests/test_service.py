@@ -9,6 +9,7 @@ from contract_server import Contract, serving
 from sqlalchemy import create_engine, text
 
 from sojourn_client import ApiError
+from sojourn_superset.catalogue_memory import types_of
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.security import API_URL_VARIABLE
 from sojourn_superset.service import requests_of
@@ -58,7 +59,7 @@ def test_builds_are_a_table_of_sql_that_is_not_pushed_down(monkeypatch: pytest.M
     contract.answer = lambda path, query: build if path == "/v1/builds" else answer(path, query)  # type: ignore[method-assign]
     query = "SELECT build_id, sources, is_served, age_s > 0 FROM service_build ORDER BY published_at DESC"
     counted = "SELECT COUNT(*) FROM service_build WHERE is_served = 1"
-    assert rewrite(counted) == counted
+    assert rewrite(counted, types_of) == counted
     with serving(contract):
         monkeypatch.setenv(API_URL_VARIABLE, contract.url)
         engine = create_engine("shillelagh+safe://", adapters=["sojourn"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -131,6 +132,12 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert counted("/", AUTHORIZATION=of_yesterday, COOKIE=cookie) == ("user", "7")
     assert counted("/", COOKIE="a=\xe4") == of_address, "it is not UTF-8"
     assert counted("/", COOKIE=f"a=\xe4; {cookie}") == ("user", "7")
+    assert counted("/", COOKIE=f"xsession=a; session_=b;{cookie}; session=c") == ("user", "7")
+    many = "a=;" * 10_000
+    began = time.thread_time()
+    assert counted("/", COOKIE=many + cookie) == ("user", "7")
+    assert counted("/", COOKIE=many) == of_address
+    assert time.thread_time() - began < 0.01, "each takes the time of other connections"
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None
     # What is no request has neither a path nor headers.

@@ -14,6 +14,7 @@ from superset.config import TALISMAN_CONFIG as _TALISMAN
 from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
+from sojourn_superset.catalogue_memory import types_of
 from sojourn_superset.chart_expressions import SecurityManager, refuse_unknown_kinds
 from sojourn_superset.events import NoEvents
 from sojourn_superset.instance import IMPORTED
@@ -155,7 +156,7 @@ DATA_CACHE_CONFIG = {
 def SQL_QUERY_MUTATOR(sql: str, **about: Any) -> str:  # noqa: N802 - the name that Superset looks for
     """Have the API group and aggregate, where SQLite would do it over every row; other databases are left alone."""
     database = about.get("database")
-    return rewrite(sql) if database is not None and database.backend == "shillelagh" else sql
+    return rewrite(sql, types_of) if database is not None and database.backend == "shillelagh" else sql
 
 
 # -- looks -------------------------------------------------------------------------------------------------------

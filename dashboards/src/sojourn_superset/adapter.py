@@ -1,12 +1,13 @@
 """The shillelagh adapter `sojourn`: each dataset of the API is a table of that name.
 
 `SELECT queue_label, harm_ratio FROM run_harm WHERE role = 'app' AND exclusion_reason IS NULL` becomes
-`GET /v1/datasets/run_harm/rows?role=app&exclusion_reason__null=true&select=queue_label,harm_ratio`.
+`GET /v1/datasets/run_harm/rows?role__eq=app&exclusion_reason__null=true&select=queue_label,harm_ratio`.
 Pushed down: =, <>, <, <=, >, >=, IN (in several requests if one does not take all values), IS [NOT] NULL, ORDER BY,
 LIMIT, OFFSET and the choice of columns. Functions and joins happen in SQLite, on the rows that the API sent.
 
-A name with a question is a table of groups: `run_harm?group=queue_label&aggregate=median:harm_ratio&role=app` has the
-columns `queue_label`, `n` and `median_harm_ratio`. `sojourn_superset.pushdown` writes such names.
+A name with a question is a table of groups: `run_harm?group=queue_label&aggregate=median:harm_ratio&role__eq=app` has
+the columns `queue_label`, `rows of the group` and `median of harm_ratio`. `sojourn_superset.pushdown` writes such
+names.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from shillelagh.typing import RequestedOrder, Row
 from sojourn_client import ApiError, BuildChangedError, Client, Dataset
 from sojourn_superset.catalogue_memory import remembered_dataset
 from sojourn_superset.conditions import Conditions
-from sojourn_superset.fields import INTEGERS, BigInteger, Other, Real, field_of
+from sojourn_superset.fields import INTEGERS, ROWS_OF_GROUP, BigInteger, Other, Real, aggregate_name, field_of
+from sojourn_superset.held_cells import held, rows_left
 from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
 from sojourn_superset.request_size import Parameters, shared_out
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
@@ -107,11 +109,11 @@ class SojournAPI(Adapter):  # type: ignore[misc]
             )
             # What the API says of itself is not in the catalogue of the build that it serves.
             self.dataset = TABLES[table][0] if table in TABLES else remembered_dataset(self.client, self.table)
-        self.columns = (
-            grouped_fields(self.dataset, dict(self.question))
-            if self.question
-            else {column.name: field_of(column) for column in self.dataset.columns}
-        )
+        #: Each column, and what the API calls it.
+        self.columns = {column.name: field_of(column) for column in self.dataset.columns}
+        self.labels = {name: name for name in self.columns}
+        if self.question:
+            self.columns, self.labels = grouped_columns(self.dataset, dict(self.question))
 
     def get_columns(self) -> dict[str, Field[Any, Any]]:
         """Return the columns as the catalogue has them."""
@@ -172,9 +174,10 @@ class SojournAPI(Adapter):  # type: ignore[misc]
             rows = [row for row in rows if all(test.check(row[name]) for name, test in conditions.items())]
         if not ordered or len(requests) > 1:
             _sort(rows, order, self.columns)
-        for number, row in enumerate(rows[skip:end]):
-            row["rowid"] = number
-            yield row
+        with held(len(rows) * len(select)):
+            for number, row in enumerate(rows[skip:end]):
+                row["rowid"] = number
+                yield row
 
     def _records(
         self,
@@ -184,22 +187,32 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         limit: int | None = None,
     ) -> list[dict[str, Any]]:
         """Return the rows of each request, all of one build; of each the first ones, if there is a limit."""
+        columns = len(select or self.columns)
+        most = min(self.max_rows, rows_left(columns))
+        excess = ApiError(
+            f"{self.table}: the query needs more than {most:,} rows of {columns} column{'s' * (columns > 1)}; "
+            "filter further, select fewer columns, or join fewer tables"
+        )
         options: dict[str, Any] = {
             "select": select,
             "order": [f"-{name}" if way is Order.DESCENDING else name for name, way in order],
-            "limit": limit,
+            # One more than may be held tells that there are too many.
+            "limit": min(most + 1, most + 1 if limit is None else limit),
         }
         if len(requests) == 1:
-            return self.client.records(self.table, requests[0], **options)
+            rows = self.client.records(self.table, requests[0], **options)
+            if len(rows) > most:
+                raise excess
+            return rows
         for _ in range(2):
             build, rows = self.client.health(), []
             for parameters in requests:
                 rows += self.client.records(self.table, parameters, **options)
-                if len(rows) > self.max_rows and limit is not None:
+                if len(rows) > most and limit is not None:
                     _sort(rows, order, self.columns)
                     del rows[limit:]
-                if len(rows) > self.max_rows:
-                    raise ApiError(f"{self.table}: the query needs more than {self.max_rows} rows; filter further")
+                if len(rows) > most:
+                    raise excess
             if self.client.health() == build:
                 return rows
         raise BuildChangedError(f"Sojourn API published another build while {self.table} was being read")
@@ -212,17 +225,18 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         offset: int | None,
     ) -> Iterator[Row]:
         """Yield the groups that the table's name asks for; SQLite's own conditions are few rows' work, done here."""
-        types = {column.name: column.type.upper() for column in self.dataset.columns}
-        query = [(name, _spelled(value, types.get(name.partition("__")[0]))) for name, value in self.question]
+        query = list(self.question)
         if any(column.name == "exclusion_reason" for column in self.dataset.columns):
             # SQL counts every row that its conditions do not leave out.
             query.append(("excluded", "include"))
         # A condition on a column that groups may be met before grouping.
-        free = set(dict(self.question).get("group", "").split(",")) - {name for name, _ in self.question}
+        group = set(dict(self.question).get("group", "").split(","))
+        free = group - {name.removesuffix("__eq") for name, _ in self.question}
         lists = [test.listed(name, self.columns[name])[0] for name, test in conditions.items() if name in free]
         requests, _ = shared_out(query, lists)
         with _errors_of_sql():
-            rows = self._records(requests)
+            groups = self._records(requests)
+        rows = [{name: row[label] for name, label in self.labels.items()} for row in groups]
         yield from self._chosen(rows, conditions, order, limit, offset)
 
     def _chosen(
@@ -238,8 +252,9 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         _sort(rows, order, self.columns)
         skip = max(offset or 0, 0)
         end = None if limit is None or limit < 0 else skip + limit
-        for number, row in enumerate(rows[skip:end]):
-            yield {**{name: row[name] for name in self.columns}, "rowid": number}
+        with held(len(rows) * len(self.columns)):
+            for number, row in enumerate(rows[skip:end]):
+                yield {**{name: row[name] for name in self.columns}, "rowid": number}
 
     def _api_orders(self, name: str, way: RequestedOrder) -> bool:
         """Whether the API's order is SQLite's: it puts nulls last in both directions, SQLite first when ascending."""
@@ -251,21 +266,16 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         self.client.close()
 
 
-def _spelled(value: str, kind: str | None) -> str:
-    """Spell a value of a condition as the API does for the type of its column."""
-    if kind == "BOOLEAN":
-        return {"0": "false", "1": "true"}.get(value.removesuffix(".0"), value)
-    return value.removesuffix(".0") if kind in INTEGERS else value
-
-
-def grouped_fields(dataset: Dataset, question: dict[str, str]) -> dict[str, Field[Any, Any]]:
-    """Return the columns of a table of groups: those that group, the number of rows `n`, and each aggregate."""
+def grouped_columns(dataset: Dataset, question: dict[str, str]) -> tuple[dict[str, Field[Any, Any]], dict[str, str]]:
+    """Return the columns of a table of groups, and what the API calls them: keys, the number of rows, aggregates."""
     columns = {column.name: column for column in dataset.columns}
     group = [name for name in question.get("group", "").split(",") if name]
     if unknown := [name for name in group if name not in columns]:
         raise OperationalError(f"{dataset.name} has no column {unknown[0]!r}")
     fields = {name: field_of(columns[name]) for name in group}
-    fields["n"] = BigInteger(filters=[Conditions], order=Order.ANY, exact=False)
+    labels = {name: name for name in group}
+    fields[ROWS_OF_GROUP] = BigInteger(filters=[Conditions], order=Order.ANY, exact=False)
+    labels[ROWS_OF_GROUP] = "n"
     for aggregate in question.get("aggregate", "").split(","):
         function, _, name = aggregate.partition(":")
         if not name:
@@ -274,12 +284,13 @@ def grouped_fields(dataset: Dataset, question: dict[str, str]) -> dict[str, Fiel
             raise OperationalError(f"{dataset.name} has no column {name!r}")
         is_whole = function == "count" or (function == "sum" and columns[name].type.upper() in INTEGERS)
         number = BigInteger if is_whole else Real
-        fields[f"{function}_{name}"] = (
+        labels[aggregate_name(function, name)] = f"{function}_{name}"
+        fields[aggregate_name(function, name)] = (
             field_of(columns[name])
             if function in ("min", "max")
             else number(filters=[Conditions], order=Order.ANY, exact=False)
         )
-    return fields
+    return fields, labels
 
 
 def _sort(

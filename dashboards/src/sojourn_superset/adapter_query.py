@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Connection
 
 from sojourn_client import Client
+from sojourn_superset.catalogue_memory import types_of
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.security import refuse_another_api
 
@@ -36,7 +37,7 @@ def adapter(client: Client) -> Iterator[Connection]:
 
 def rows_asked(connection: Connection, query: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query."""
-    return [tuple(row) for row in connection.execute(text(rewrite(query).replace(":", "\\:")))]
+    return [tuple(row) for row in connection.execute(text(rewrite(query, types_of).replace(":", "\\:")))]
 
 
 def first_column(connection: Connection, query: str) -> list[Any]:

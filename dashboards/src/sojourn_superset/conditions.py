@@ -96,7 +96,7 @@ class Conditions(Filter):  # type: ignore[misc]
     def listed(self, column: str, field: Field[Any, Any]) -> tuple[Parameters, bool]:
         """Return the parameters that list the values of the column, and whether they have all of them; or none."""
         texts = sorted({field.quote(value) for value in self.equal or ()}, key=repr)
-        return ([], False) if None in texts else ([(column, text) for text in texts], True)
+        return ([], False) if None in texts else ([(f"{column}__eq", text) for text in texts], True)
 
 
 class Equality(Conditions):

@@ -14,11 +14,25 @@ from shillelagh.fields import Field, Float, IntBoolean, Order, String
 from sojourn_client import Column
 from sojourn_superset.conditions import Conditions, Equality
 
-INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-REALS = {"FLOAT", "DOUBLE"}
+_SIGNED = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 64}
+_UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 63}
+INTEGERS = {name: range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _SIGNED.items()} | {
+    name: range(2**bits) for name, bits in _UNSIGNED.items()
+}
+"""Values of each type of integers that SQLite has too."""
+REALS = frozenset({"FLOAT", "DOUBLE"})
+NUMBERS = frozenset({*INTEGERS, *REALS})
+
+ROWS_OF_GROUP = "rows of the group"
+"""The column of a table of groups that has the number of rows; no dataset has a name with spaces."""
 
 NUMBER = re.compile(r"[ \t-\r]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t-\r]*")
 """A text that SQLite compares with a column of numbers as the number that it spells."""
+
+
+def aggregate_name(function: str, column: str) -> str:
+    """Return the column of a table of groups that has an aggregate."""
+    return f"{function} of {column}"
 
 
 def _number(value: Any) -> Any:
@@ -40,12 +54,13 @@ class BigInteger(Field[int, int]):  # type: ignore[misc]
 
     type = "BIGINT"
     db_api_type = "NUMBER"
+    values = INTEGERS["BIGINT"]
 
     def quote(self, value: float | str | None) -> str | None:
-        """Spell the value for a query parameter, or return None for what is not an integer."""
-        if isinstance(value, int | float) and -(2**63) <= value < 2**63 and value == value // 1:
-            return str(int(value))
-        return None
+        """Spell the value for a query parameter, or return None for what the column cannot have."""
+        if not isinstance(value, int | float) or not math.isfinite(value) or value != value // 1:
+            return None
+        return str(int(value)) if int(value) in self.values else None
 
     def format(self, value: Any) -> Any:
         """Return the value that SQLite compares the column with."""
@@ -120,4 +135,7 @@ def field_of(column: Column) -> Field[Any, Any]:
         return Real(order=Order.ANY)
     if name not in kinds:
         return Other(order=Order.ANY)
-    return kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
+    field = kinds[name](filters=[Equality if name == "BOOLEAN" else Conditions], order=Order.ANY, exact=False)
+    if isinstance(field, BigInteger):
+        field.values = INTEGERS[name]
+    return field

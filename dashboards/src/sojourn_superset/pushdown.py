@@ -1,31 +1,34 @@
 """Rewrites SQL so that the API groups and aggregates, instead of SQLite over every row that the API sends.
 
 SQLite cannot hand GROUP BY to a virtual table. So a SELECT of groups over one dataset is changed to read a table whose
-name carries the question, such as `run_harm?group=queue_label&aggregate=median:harm_ratio&role=app`, which
-`sojourn_superset.adapter` asks the API for. What cannot be said in the API's terms is left as it is: SQLite then reads
-the rows, more slowly and with the same result.
+name carries the question, such as `run_harm?group=queue_label&aggregate=median:harm_ratio&role__eq=app`, which
+`sojourn_superset.adapter` asks the API for. Only what means the same to both by the types of the columns is changed.
+The rest is left as it is: SQLite then reads the rows, more slowly and with the same result.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import date
 from urllib.parse import urlencode
 
+import apsw
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from sojourn_superset.fields import INTEGERS, NUMBERS, REALS, ROWS_OF_GROUP, aggregate_name
 from sojourn_superset.request_size import fits
 from sojourn_superset.service import TABLES
 
 PLAIN = re.compile(r"(?!sqlite_|pragma_)[a-z][a-z0-9_]*")
 COMPARISONS: dict[type[exp.Expression], str] = {
-    exp.EQ: "",
-    exp.NEQ: "__ne",
-    exp.LT: "__lt",
-    exp.LTE: "__le",
-    exp.GT: "__gt",
-    exp.GTE: "__ge",
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
 }
 FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Min: "min",
@@ -34,37 +37,55 @@ FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Avg: "mean",
     exp.Count: "count",
 }
+AGGREGATES = frozenset(
+    name for (name,) in apsw.Connection(":memory:").execute("SELECT name FROM pragma_function_list WHERE type <> 's'")
+)
+"""SQLite's own aggregates, of which sqlglot does not know some."""
 PERCENTILES = {"5": "q05", "25": "q25", "75": "q75", "95": "q95"}
 COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n": exp.Sum}
 """Functions whose value over a group follows from their values over its parts."""
+GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
+"""Types of columns that group."""
+SORTED = frozenset({"VARCHAR", *NUMBERS})
+"""Types whose values SQLite and the API sort alike."""
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+LARGEST_DOUBLE_WHOLE = 2**53
+"""As a double, a whole number beyond this is the same as its neighbour."""
 
-#: Texts that stand for a number, a date or a truth value, of which SQLite compares the spelling and the API the value,
-#: and those of them that are spelled as columns are.
-VALUES = re.compile(r"[\s\d.,:+\-TWZE]*|true|false|nan|[+-]?inf(?:inity)?", re.IGNORECASE)
-AS_IN_COLUMNS = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d+)?)?")
+Types = Mapping[str, str]
+"""The type of each column of a dataset."""
+TypesOf = Callable[[str], Types | None]
+"""Returns the columns of a dataset, or None if there is none of the name."""
 
 
 class _StaysError(Exception):
     """The SELECT cannot be said in the API's terms."""
 
 
-def rewrite(sql: str) -> str:
+def rewrite(sql: str, types_of: TypesOf) -> str:
     """Return the SQL with every SELECT of groups that the API can answer reading the API's groups.
 
     Columns keep the names that the SQL gives them. SQL that does not parse, or in which nothing can be changed, is
     returned as it came.
     """
     try:
-        tree = parse_one(sql, dialect="sqlite")
-    except SqlglotError:
+        return _rewritten(sql, types_of)
+    except (SqlglotError, RecursionError):
         return sql
-    changed = _say_median(tree)
+
+
+def _rewritten(sql: str, types_of: TypesOf) -> str:
+    tree = parse_one(sql, dialect="sqlite")
+    # 0x10 would be written as the blob x'10'.
+    if tree.find(exp.HexString):
+        return sql
+    changed = _say_median(tree) | _fill_lists(tree)
     ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]
     for select, _ in names:
         try:
-            _push(select, ctes)
+            _push(select, ctes, types_of)
         except _StaysError:
             continue
         changed = True
@@ -98,46 +119,62 @@ def _say_median(tree: exp.Expression) -> bool:
     return renamed
 
 
-def _push(select: exp.Select, ctes: set[str]) -> None:
+def _fill_lists(tree: exp.Expression) -> bool:
+    """Give each list of values that a query selects a null, which nothing equals; return whether there is one.
+
+    SQLite hands the list to a virtual table, for which apsw 3.54.1 fails if it is empty.
+    """
+    changed = False
+    for node in list(tree.find_all(exp.In)):
+        query, parent = node.args.get("query"), node.parent
+        while isinstance(parent, exp.And | exp.Or | exp.Paren):
+            parent = parent.parent
+        # Elsewhere it would matter that the answer is null and not false, and no table is handed the list.
+        if not isinstance(query, exp.Subquery) or not isinstance(parent, exp.Where | exp.Join):
+            continue
+        if isinstance(node.this, exp.Tuple):
+            continue
+        # SQLite takes the type of the list from the last part.
+        filled = exp.union(exp.select(exp.Null()), exp.select("*").from_(query.this.subquery()), distinct=False)
+        node.set("query", filled.subquery())
+        changed = True
+    return changed
+
+
+def _push(select: exp.Select, ctes: set[str], types_of: TypesOf) -> None:
     """Change one SELECT in place; raise _StaysError before anything was changed."""
     table = _only_table(select, ctes)
+    types = types_of(table.name)
+    if types is None:
+        raise _StaysError
     aliases = {each.alias: each.this for each in select.expressions if isinstance(each, exp.Alias)}
-    aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _cases(each) or _function(each)]
+    aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _function(each, types)]
     group = select.args.get("group")
     if group is None and not aggregates:
         raise _StaysError
+    named = _named_columns(select, table, types, aliases)
     keys = [
-        aliases.get(key.name, key) if isinstance(key, exp.Column) else key
+        aliases.get(key.name, key) if isinstance(key, exp.Column) and key.name not in types else key
         for key in (group.expressions if group else ())
     ]
     if any(isinstance(key, exp.Literal) or key.find(exp.AggFunc) for key in keys):
         raise _StaysError
-    parameters, kept = _conditions(select)
+    parameters, kept = _conditions(select, types)
     tested = [test for aggregate in aggregates for test in _tests_of_cases(aggregate)]
     columns = sorted({column.name for part in [*keys, *kept, *tested] for column in part.find_all(exp.Column)})
+    if any(types[name] not in GROUPING for name in columns):
+        raise _StaysError
     plain = {key.name for key in keys if isinstance(key, exp.Column)}
-    is_one_row_each = set(columns) <= plain
-    requested: set[str] = set()
-    replaced: list[tuple[exp.Expression, exp.Expression]] = []
-    for aggregate in aggregates:
-        if _cases(aggregate):
-            by_case, new = _over_parts(aggregate)
-            requested |= by_case
-            replaced.append((aggregate, new))
-            continue
-        function, column = _function(aggregate) or ("", "")
-        if function not in COMBINED and not is_one_row_each:
-            raise _StaysError
-        if function != "n":
-            requested.add(f"{function}:{column}")
-        value = exp.column("n" if function == "n" else f"{function}_{column}", quoted=True)
-        new = COMBINED.get(function, exp.Max)(this=value)
-        if function in ("n", "count"):
-            new = exp.Coalesce(this=new, expressions=[exp.Literal.number(0)])
-        replaced.append((aggregate, new))
-    _refuse_other_columns(select, columns, aggregates, aliases)
+    requested, replaced = _over_groups(aggregates, types, set(columns) <= plain)
+    _refuse_names_of_groups(columns, requested, aliases)
+    elsewhere = _within([*aggregates, *([select.args["where"]] if select.args.get("where") else [])])
+    of_keys = {column.name for key in keys for column in key.find_all(exp.Column)}
+    if any(column.name not in of_keys for column in named if id(column) not in elsewhere):
+        # SQLite takes the value of any row.
+        raise _StaysError
     query = [("group", ",".join(columns))] if columns else []
-    query += [("aggregate", ",".join(sorted(requested)))] if requested else []
+    if requested:
+        query.append(("aggregate", ",".join(f"{function}:{column}" for function, column in sorted(requested))))
     # Without either the API would send rows.
     query = query or [("aggregate", "count")]
     for old, new in replaced:
@@ -145,6 +182,31 @@ def _push(select: exp.Select, ctes: set[str]) -> None:
     name = f"{table.name}?{_without_capitals(urlencode([*query, *parameters]))}"
     table.replace(exp.alias_(exp.Table(this=exp.to_identifier(name, quoted=True)), table.alias_or_name, quoted=True))
     select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+
+
+def _over_groups(
+    aggregates: Sequence[exp.Expression], types: Types, is_one_row_each: bool
+) -> tuple[set[tuple[str, str]], list[tuple[exp.Expression, exp.Expression]]]:
+    """Return the aggregates of the groups that those of the SELECT need, and what replaces each of these."""
+    requested: set[tuple[str, str]] = set()
+    replaced: list[tuple[exp.Expression, exp.Expression]] = []
+    for aggregate in aggregates:
+        function, column = _function(aggregate, types) or ("", "")
+        if function == "case":
+            by_case, new = _over_parts(aggregate)
+            requested |= by_case
+            replaced.append((aggregate, new))
+            continue
+        if function not in COMBINED and not is_one_row_each:
+            raise _StaysError
+        if function != "n":
+            requested.add((function, column))
+        value = exp.column(ROWS_OF_GROUP if function == "n" else aggregate_name(function, column), quoted=True)
+        new = COMBINED.get(function, exp.Max)(this=value)
+        if function in ("n", "count"):
+            new = exp.Coalesce(this=new, expressions=[exp.Literal.number(0)])
+        replaced.append((aggregate, new))
+    return requested, replaced
 
 
 def _without_capitals(query: str) -> str:
@@ -163,7 +225,7 @@ def _only_table(select: exp.Select, ctes: set[str]) -> exp.Table:
         or select.args.get("with") or select.args.get("with_")
         or select.args.get("distinct")
         or nested
-        or select.find(exp.Window) or (select.find(exp.Star) and not _stars_are_counted(select))
+        or select.find(exp.Window, exp.Filter) or (select.find(exp.Star) and not _stars_are_counted(select))
         or not PLAIN.fullmatch(table.name)
         or table.name in ctes
         or table.name in TABLES
@@ -176,25 +238,92 @@ def _stars_are_counted(select: exp.Select) -> bool:
     return all(isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star))
 
 
-def _function(node: exp.Expression) -> tuple[str, str] | None:
-    """Return the API's function and column of an aggregate; raise _StaysError for one that it does not have."""
-    if isinstance(node, exp.Anonymous):
-        arguments = node.expressions
-        if node.name.upper() == "MEDIAN" and len(arguments) == 1 and isinstance(arguments[0], exp.Column):
-            return "median", arguments[0].name
-        if node.name.upper() != "PERCENTILE":
-            return None
-        if len(arguments) == 2 and isinstance(arguments[0], exp.Column) and arguments[1].name in PERCENTILES:
-            return PERCENTILES[arguments[1].name], arguments[0].name
+def _named_columns(
+    select: exp.Select, table: exp.Table, types: Types, aliases: Mapping[str, exp.Expression]
+) -> list[exp.Column]:
+    """Return the nodes that name columns of the dataset; raise _StaysError where SQLite would resolve another name.
+
+    In ORDER BY, a whole term is an alias if there is one. In GROUP BY, HAVING and other terms it is one only where no
+    column has its name, and elsewhere never.
+    """
+    if len({alias.lower() for alias in aliases}) < len(aliases):
         raise _StaysError
+    parts = [part for name in ("group", "having", "order") if (part := select.args.get(name))]
+    terms = {id(term.this) for part in parts if isinstance(part, exp.Order) for term in part.expressions}
+    may_be_alias = {id(column) for part in parts for column in part.find_all(exp.Column)} - _within(
+        select.find_all(exp.AggFunc, exp.Anonymous)
+    )
+    named = []
+    for column in select.find_all(exp.Column):
+        if column.table and (column.table != table.alias_or_name or column.args.get("db")):
+            raise _StaysError
+        has_alias = column.name in aliases and id(column) in may_be_alias and not column.table
+        # Names are the same in capitals.
+        if has_alias and (column.name.lower() not in types or id(column) in terms):
+            continue
+        if column.name not in types:
+            raise _StaysError
+        named.append(column)
+    return named
+
+
+def _within(nodes: Iterable[exp.Expression]) -> set[int]:
+    return {id(column) for node in nodes for column in node.find_all(exp.Column)}
+
+
+def _refuse_names_of_groups(
+    columns: Sequence[str], requested: set[tuple[str, str]], aliases: Mapping[str, exp.Expression]
+) -> None:
+    """Refuse groups of which the API, or the table that the adapter makes of them, would name two columns alike."""
+    labels = {f"{function}_{column}" for function, column in requested}
+    of_api = {"n", *labels, *(f"{label}_n" for label in labels)}
+    of_table = {ROWS_OF_GROUP, *(aggregate_name(function, column) for function, column in requested)}
+    if of_api.intersection(columns) or of_table.intersection(alias.lower() for alias in aliases):
+        raise _StaysError
+
+
+def _function(node: exp.Expression, types: Types) -> tuple[str, str] | None:
+    """Return the API's function and column of an aggregate, or ("case", "") for one of a CASE that parts have.
+
+    Return None for a function of one row, and raise _StaysError for an aggregate that the API does not have.
+    """
+    if isinstance(node, exp.Anonymous):
+        return _percentile(node, types)
     if isinstance(node, exp.Min | exp.Max) and node.expressions:
         return None  # the greater of two values, not an aggregate
+    if case := _cases(node):
+        if type(node) is exp.Sum:
+            _refuse_types(_values_of(case), types, NUMBERS)
+        return "case", ""
     kind = FUNCTIONS.get(type(node))
-    if kind == "count" and isinstance(node.this, exp.Star):
+    if kind == "count" and isinstance(node.this, exp.Star) and not node.expressions:
         return "n", ""
-    if kind is None or not isinstance(node.this, exp.Column):
+    if kind is None or node.expressions or not isinstance(node.this, exp.Column):
         raise _StaysError
+    if kind != "count":
+        _refuse_types([node.this], types, SORTED if kind in ("min", "max") else NUMBERS)
     return kind, node.this.name
+
+
+def _percentile(node: exp.Anonymous, types: Types) -> tuple[str, str] | None:
+    name, arguments = node.name.lower(), node.expressions
+    if name not in ("median", "percentile"):
+        if name in AGGREGATES:
+            raise _StaysError
+        return None
+    if not arguments or not isinstance(arguments[0], exp.Column):
+        raise _StaysError
+    _refuse_types(arguments[:1], types, NUMBERS)
+    if name == "median" and len(arguments) == 1:
+        return "median", arguments[0].name
+    if name == "percentile" and len(arguments) == 2 and arguments[1].name in PERCENTILES:
+        return PERCENTILES[arguments[1].name], arguments[0].name
+    raise _StaysError
+
+
+def _refuse_types(values: Sequence[exp.Expression], types: Types, allowed: Set[str]) -> None:
+    if any(isinstance(value, exp.Column) and types.get(value.name) not in allowed for value in values):
+        raise _StaysError
 
 
 def _cases(aggregate: exp.Expression) -> exp.Case | None:
@@ -212,7 +341,7 @@ def _cases(aggregate: exp.Expression) -> exp.Case | None:
 
 
 def _is_whole(value: exp.Expression) -> bool:
-    return isinstance(value, exp.Literal) and not value.is_string and _literal(value) is not None
+    return _whole(value) is not None
 
 
 def _values_of(case: exp.Case) -> list[exp.Expression]:
@@ -227,21 +356,21 @@ def _tests_of_cases(aggregate: exp.Expression) -> list[exp.Expression]:
     return [branch.this for branch in case.args["ifs"]] + ([case.this] if case.this else [])
 
 
-def _over_parts(aggregate: exp.Expression) -> tuple[set[str], exp.Expression]:
+def _over_parts(aggregate: exp.Expression) -> tuple[set[tuple[str, str]], exp.Expression]:
     """Return the aggregates of the parts that an aggregate of a CASE needs, and the same aggregate over the parts."""
     function = FUNCTIONS[type(aggregate)]
     new = aggregate.copy()
     aggregates = set()
     for value in _values_of(new.this):
         if isinstance(value, exp.Column):
-            aggregates.add(f"{function}:{value.name}")
-            value.replace(exp.column(f"{function}_{value.name}", quoted=True))
+            aggregates.add((function, value.name))
+            value.replace(exp.column(aggregate_name(function, value.name), quoted=True))
         elif function == "sum":
-            value.replace(exp.Mul(this=value.copy(), expression=exp.column("n", quoted=True)))
+            value.replace(exp.Mul(this=value.copy(), expression=exp.column(ROWS_OF_GROUP, quoted=True)))
     return aggregates, new
 
 
-def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Expression]]:
+def _conditions(select: exp.Select, types: Types) -> tuple[list[tuple[str, str]], list[exp.Expression]]:
     """Return the conditions as parameters of the API, and those that only SQLite can test."""
     where = select.args.get("where")
     if where is None:
@@ -252,7 +381,7 @@ def _conditions(select: exp.Select) -> tuple[list[tuple[str, str]], list[exp.Exp
     for condition in _conjuncts(where.this):
         while isinstance(condition, exp.Paren):
             condition = condition.this
-        spoken = _parameter(condition)
+        spoken = _parameter(condition, types)
         # A parameter given twice means "any of" to the API; SQL means both.
         if spoken is None or spoken[0] in said:
             kept.append(condition)
@@ -275,50 +404,48 @@ def _conjuncts(condition: exp.Expression) -> list[exp.Expression]:
     return [condition]
 
 
-def _parameter(condition: exp.Expression) -> tuple[str, list[str]] | None:
+def _parameter(condition: exp.Expression, types: Types) -> tuple[str, list[str]] | None:
     negated = isinstance(condition, exp.Not)
     inner = condition.this if negated else condition
-    if isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column) and isinstance(inner.expression, exp.Null):
-        return f"{inner.this.name}__null", ["false" if negated else "true"]
-    if isinstance(inner, exp.In) and not negated and isinstance(inner.this, exp.Column) and inner.expressions:
-        values = [_literal(each) for each in inner.expressions]
-        return None if None in values else (inner.this.name, [str(value) for value in values])
-    if negated or type(inner) not in COMPARISONS:
+    if not isinstance(inner.this, exp.Column):
         return None
-    text = _literal(inner.expression)
-    if not isinstance(inner.this, exp.Column) or text is None:
+    column = inner.this.name
+    if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+        return f"{column}__null", ["false" if negated else "true"]
+    if negated:
         return None
-    return inner.this.name + COMPARISONS[type(inner)], [text]
+    if isinstance(inner, exp.In) and inner.expressions:
+        operator, literals = "eq", inner.expressions
+    elif type(inner) in COMPARISONS:
+        operator, literals = COMPARISONS[type(inner)], [inner.expression]
+    else:
+        return None
+    values = [_spelled(each, types[column], operator) for each in literals]
+    return None if None in values else (f"{column}__{operator}", [str(value) for value in values])
 
 
-def _literal(value: exp.Expression) -> str | None:
-    """Return a text or a whole number as a parameter; other numbers are left to SQLite, which compares all of them.
-
-    So are texts such as `20200318`, which to the API is a date of a column of dates.
-    So are whole numbers from 2**53: as a double, which the column may be of, one is the same as its neighbour.
-    """
-    if isinstance(value, exp.Boolean):
-        return "true" if value.this else "false"
-    if not isinstance(value, exp.Literal):
-        return None
-    if value.is_string:
+def _spelled(value: exp.Expression, kind: str, operator: str) -> str | None:
+    """Return a value as the API spells those of a column; None where SQLite may compare it otherwise than the API."""
+    if isinstance(value, exp.Literal) and value.is_string:
         text = str(value.this)
-        return None if VALUES.fullmatch(text) and not AS_IN_COLUMNS.fullmatch(text) else text
-    number = float(value.this)
-    if number >= 2**53 or not number.is_integer():
+        return text if kind == "VARCHAR" or (kind == "DATE" and _is_day(text)) else None
+    if kind == "BOOLEAN" and operator in ("eq", "ne"):
+        truth = value.this if isinstance(value, exp.Boolean) else {"0": False, "1": True}.get(value.name)
+        return None if truth is None else str(truth).lower()
+    number = _whole(value)
+    if number is None or (kind in INTEGERS and number not in INTEGERS[kind]):
         return None
-    # To a column of text, 1.0 is another value than 1; the adapter spells both alike for a column of integers.
-    return str(int(number)) if str(value.this).isdigit() else str(number)
+    return str(number) if kind in INTEGERS or kind in REALS else None
 
 
-def _refuse_other_columns(
-    select: exp.Select, columns: list[str], aggregates: Sequence[exp.Expression], aliases: dict[str, exp.Expression]
-) -> None:
-    """Refuse a column outside aggregates that is not grouped: SQLite would take its value from any row."""
-    within = {id(column) for aggregate in aggregates for column in aggregate.find_all(exp.Column)}
-    where = select.args.get("where")
-    tested = {id(column) for column in where.find_all(exp.Column)} if where else set()
-    for column in select.find_all(exp.Column):
-        if id(column) in within or id(column) in tested or column.name in columns or column.name in aliases:
-            continue
-        raise _StaysError
+def _is_day(text: str) -> bool:
+    try:
+        return bool(DAY.fullmatch(text)) and date.fromisoformat(text) is not None
+    except ValueError:
+        return False
+
+
+def _whole(value: exp.Expression) -> int | None:
+    """Return a whole number; other numbers are left to SQLite, which compares all of them."""
+    is_whole = isinstance(value, exp.Literal) and not value.is_string and str(value.this).isdigit()
+    return int(value.this) if is_whole and int(value.this) < LARGEST_DOUBLE_WHOLE else None

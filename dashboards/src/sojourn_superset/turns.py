@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
@@ -158,14 +159,15 @@ def by_user(application: Any) -> Whose:
     from flask_jwt_extended.exceptions import JWTExtendedException
     from itsdangerous import BadData
     from jwt import PyJWTError
-    from werkzeug.sansio.http import parse_cookie
 
     signed = application.session_interface.get_signing_serializer(application)
-    name = application.config["SESSION_COOKIE_NAME"]
+    # To parse all cookies of a header of 32 KiB takes 30 ms, during which no other request is taken.
+    session = re.compile(rf"(?:^|;)\s*{re.escape(application.config['SESSION_COOKIE_NAME'])}=([^;]*)")
 
     def of_session(headers: Any) -> Any:
+        cookie = session.search(headers.get("COOKIE", ""))
         try:
-            return signed.loads(parse_cookie(headers.get("COOKIE", "")).get(name, "")).get("_user_id")
+            return signed.loads(cookie[1].strip()).get("_user_id") if cookie else None
         except BadData:
             return None
 

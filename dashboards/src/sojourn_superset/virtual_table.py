@@ -16,7 +16,7 @@ import apsw
 from apsw.ext import index_info_to_dict
 from shillelagh.backends.apsw import vt
 from shillelagh.backends.apsw.vt import VTTable
-from shillelagh.fields import Field, IntBoolean
+from shillelagh.fields import Field, IntBoolean, String
 from shillelagh.filters import Operator
 
 ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_OFFSET}
@@ -39,7 +39,7 @@ def best_index(table: VTTable, info: Any) -> bool:
     taken = [
         (number, constraint.get("iColumn", -1), constraint["op"])
         for number, constraint in enumerate(offered["aConstraint"])
-        if constraint["usable"] and _about_rows(constraint, by_row_id)
+        if constraint["usable"] and _about_rows(constraint, by_row_id) and _compares_bytes(info, number, constraint)
     ]
     used, number_of_index, indexes, ordered, consumed, cost = table._build_index(
         [(column, operator) for _, column, operator in taken], [] if by_row_id else order
@@ -72,6 +72,11 @@ def _about_rows(constraint: dict[str, Any], by_row_id: bool) -> bool:
     return bool(constraint.get("iColumn", -1) >= 0)
 
 
+def _compares_bytes(info: Any, number: int, constraint: dict[str, Any]) -> bool:
+    """Whether texts are compared as they are; the API knows no other collation, such as NOCASE."""
+    return bool(constraint.get("iColumn", -1) < 0 or info.get_aConstraint_collation(number) == "BINARY")
+
+
 def all_bounds(
     indexes: list[Any], arguments: list[Any], columns: dict[str, Field[Any, Any]]
 ) -> dict[str, set[tuple[Operator, Any]]]:
@@ -83,6 +88,10 @@ def all_bounds(
     for (column, _), argument in zip(indexes, arguments, strict=True):
         if isinstance(argument, set):
             name = list(columns)[column]
+            is_text = isinstance(columns[name], String)
+            # It compares with a number of a list as a text, and with one of a query as a number.
+            if is_text and not all(value is None or isinstance(value, str) for value in argument):
+                continue
             parse, spell = vt.type_map[columns[name].type]().parse, columns[name].format
             # Nothing equals a null.
             values = AnyOf(spell(parse(value)) for value in argument if value is not None)
