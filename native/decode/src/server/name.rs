@@ -186,15 +186,30 @@ fn has_ipv6(label: &str, separator: char) -> bool {
     })
 }
 
+/// Domains below which routers, Windows and Tailscale name the devices of a network, as if a registry had them. In arpa
+/// there are addresses and the homes of devices (RFC 3172, RFC 8375), though the public suffix list has it.
+const OF_DEVICES: [&str; 12] = [
+    "arpa",
+    "fritz.box",
+    "easy.box",
+    "kabel.box",
+    "o2.box",
+    "attlocal.net",
+    "gateway.2wire.net",
+    "mynetworksettings.com",
+    "domain.name",
+    "mshome.net",
+    "ts.net",
+    "beta.tailscale.net",
+];
+
 /// The registrable domain of a name in lower case; `None` where no registry of the public suffix list has it.
 fn registrable(name: &str) -> Option<&str> {
-    // In arpa there are addresses and the homes of devices (RFC 3172, RFC 8375), though the list has it. A FRITZ!Box
-    // gives the devices of its network names below fritz.box, as if they were registered.
-    let is_of_devices = |domain| {
+    let is_below = |domain: &&str| {
         name.strip_suffix(domain)
             .is_some_and(|above| above.is_empty() || above.ends_with('.'))
     };
-    if is_of_devices("arpa") || is_of_devices("fritz.box") || !name.contains('.') {
+    if OF_DEVICES.iter().any(is_below) || !name.contains('.') {
         return None;
     }
     let mut below = name;
@@ -323,6 +338,18 @@ mod tests {
                 "com",
                 "fritz.box",
                 "johns-laptop.fritz.box",
+                "easy.box",
+                "johns-laptop.easy.box",
+                "johns-laptop.kabel.box",
+                "johns-laptop.o2.box",
+                "Johns-iPhone.attlocal.net",
+                "johns-laptop.gateway.2wire.net",
+                "johns-laptop.mynetworksettings.com",
+                "johns-laptop.domain.name",
+                "johns-laptop.mshome.net",
+                "johns-laptop.tail1234.ts.net",
+                "johns-laptop.john.beta.tailscale.net",
+                "johns-laptop.speedport.ip",
                 "localhost",
                 "johns-laptop.local",
                 "printer.lan",
@@ -331,6 +358,9 @@ mod tests {
                 "camera.home.arpa",
             ] {
                 assert_eq!(kept(names, name), Err(Unkept::Local), "{name}");
+            }
+            for name in ["easybox.com", "www.tailscale.net", "www.2wire.net", "xts.net"] {
+                assert!(kept(names, name).is_ok(), "{name}");
             }
             let long_label = format!("{}.com", "a".repeat(64));
             let long_name = format!("{}com", "abcdefgh.".repeat(30));
