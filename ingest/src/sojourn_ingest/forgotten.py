@@ -4,6 +4,9 @@ The list is next to the lake, not in it. It holds no address: a host that was fo
 fingerprint, its HMAC-SHA256 under a key of its own that is never rotated, and so it stays forgotten under every
 address key. A host that was forgotten by its host key is known only by that key, and only while the key that
 made it is in use.
+
+A host is listed before its rows are removed, and marked as pending until they are, with the key under which they are
+looked for. A command that was killed leaves the mark; the same command removes it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +31,12 @@ class ForgottenListError(OperatorError, ValueError):
 
 @dataclass(frozen=True)
 class ForgottenEntry:
-    """One line of the list: the fingerprint of a host, or its host key."""
+    """One line of the list: the fingerprint of a host, or its host key, and the mark while rows of it may be left."""
 
     line: str
     host: str
     has_fingerprint: bool
+    pending: str | None
 
 
 def listed(path: Path) -> Iterator[ForgottenEntry]:
@@ -50,12 +54,29 @@ def listed(path: Path) -> Iterator[ForgottenEntry]:
             line = content.decode("utf-8")
             entry = json.loads(line)
             host = str(entry.get("fingerprint") or entry["host_key"])
-            yield ForgottenEntry(line, host, "fingerprint" in entry)
+            pending = str(entry["pending"]) if "pending" in entry else None
+            yield ForgottenEntry(line, host, "fingerprint" in entry, pending)
         except (ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             raise ForgottenListError(
                 f"{path}:{number}: not an entry of the list of forgotten hosts; restore the line from a "
                 "backup, or remove it and forget the host again"
             ) from error
+
+
+def pending_in(path: Path) -> list[str]:
+    """Return one line for each entry whose host may still have rows, which says what to do.
+
+    Raises
+    ------
+    ForgottenListError
+        If a line is not an entry of the list.
+    """
+    return [
+        f"{path}:{number}: rows of this host may be left: run sojourn forget again for "
+        + (f"the same host, with the address key {entry.pending}" if entry.has_fingerprint else entry.host)
+        for number, entry in enumerate(listed(path), start=1)
+        if entry.pending is not None
+    ]
 
 
 def list_fingerprint(path: Path) -> str:
@@ -94,11 +115,18 @@ class ForgottenHosts:
 
 
 def add_to_list(
-    path: Path, *, fingerprint: str | None, host_keys: Iterable[str], forgotten_ns: int, rows: Mapping[str, int]
+    path: Path,
+    *,
+    fingerprint: str | None,
+    host_keys: Iterable[str],
+    forgotten_ns: int,
+    rows: Mapping[str, int],
+    pending: str | None = None,
 ) -> None:
     """Add a host to the list, by its fingerprint where it has one, in one write that is on the disk when this returns.
 
-    ``forgotten_ns`` (UTC epoch) and ``rows``, those that went from each table, are the record of what was done.
+    ``forgotten_ns`` (UTC epoch) and ``rows``, those that go from each table, are the record of what is done. With
+    ``pending`` they are not gone yet; see :func:`complete_in_list`.
 
     Raises
     ------
@@ -109,16 +137,35 @@ def add_to_list(
         [{"fingerprint": fingerprint}] if fingerprint is not None else [{"host_key": key} for key in sorted(host_keys)]
     )
     record = {"forgotten_ns": forgotten_ns, "rows": dict(sorted(rows.items()))}
-    new = [json.dumps(entry | record) for entry in named]
+    mark = {} if pending is None else {"pending": pending}
+    write_list(path, [*(entry.line for entry in listed(path)), *(json.dumps(entry | record | mark) for entry in named)])
+    named_points.reach("host.listed")
+
+
+def complete_in_list(path: Path, pending: str, hosts: Collection[str]) -> None:
+    """Remove the mark ``pending`` from the entries of hosts, named as the list names them: their rows are gone."""
+
+    def completed(entry: ForgottenEntry) -> str:
+        if entry.pending != pending or entry.host not in hosts:
+            return entry.line
+        return json.dumps({name: value for name, value in json.loads(entry.line).items() if name != "pending"})
+
+    write_list(path, [completed(entry) for entry in listed(path)])
+
+
+def write_list(path: Path, lines: Iterable[str]) -> None:
+    """Replace the list at ``path``; only while the lake is held.
+
+    The whole list is written under another name, and then renamed: a host that was on the list never falls off it.
+    """
+    content = "".join(f"{line}\n" for line in lines)
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = "".join(f"{entry.line}\n" for entry in listed(path))
-    # The whole list under another name, and then a rename: a host that was on the list never falls off it.
     # The lake is held, so nobody else is writing one; what a killed process left is written over.
     temporary = path.with_name(f".{path.name}.new")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-            handle.write(before + "".join(f"{line}\n" for line in new))
+            handle.write(content)
             handle.flush()
             named_points.reach("list.writing", temporary)
             os.fsync(handle.fileno())
@@ -131,4 +178,3 @@ def add_to_list(
         os.fsync(folder)
     finally:
         os.close(folder)
-    named_points.reach("host.listed")

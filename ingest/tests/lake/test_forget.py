@@ -16,7 +16,7 @@ from sojourn_ingest.cli import application
 from sojourn_ingest.cli import forgetting as forget_command
 from sojourn_ingest.cli.forgetting import host_keys_of
 from sojourn_ingest.command_line import NoLakeError
-from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list
+from sojourn_ingest.forgotten import ForgottenHosts, ForgottenListError, add_to_list, pending_in
 from sojourn_ingest.lake import DataFile, Forgetting, Lake, LakeDamagedError, find, forget
 from sojourn_ingest.lake.pack import Pack, Part, SharedFile
 from sojourn_ingest.lake.purge import host_key_columns
@@ -317,6 +317,40 @@ def test_a_build_that_begins_while_a_host_is_forgotten_is_told(
     again = CliRunner().invoke(app, ["forget", HOST, "--yes", *var])
     assert again.exit_code == 0
     assert named_on_disk(lake, host_key) == set()
+
+
+def test_a_host_is_pending_until_the_same_command_has_removed_its_rows(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = Paths(tmp_path / "var")
+    ingest(paths.open_lake(), data)
+    (tmp_path / "more").mkdir()
+    write_hosts(tmp_path / "more", HOST)
+    ingest(paths.open_lake(), tmp_path / "more", key=b"another")
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "forget")
+
+    def forget_it(host: str = HOST, *, key: str = KEY.decode(), is_killed: bool = False) -> list[str]:
+        with monkeypatch.context() as patch:
+            patch.setenv("SOJOURN_ADDRESS_KEY", key)
+            if is_killed:
+                patch.delattr(forget_command, "forget_in")
+            done = CliRunner().invoke(application(), ["forget", host, "--yes", "--var", str(paths.var)])
+        assert done.exit_code == is_killed, done.output
+        return pending_in(paths.forgotten)
+
+    left = "rows of this host may be left: run sojourn forget again for"
+    first = f"{paths.forgotten}:1: {left} the same host, with the address key {Pseudonymiser(KEY).fingerprint}"
+    assert forget_it(is_killed=True) == [first]
+    assert forget_it(OTHER) == [first]
+    assert forget_it(key="another") == [first]
+    assert forget_it() == []
+    assert forget_it(key_of(OTHER), is_killed=True) == [f"{paths.forgotten}:5: {left} {key_of(OTHER)}"]
+    assert forget_it(key_of(OTHER)) == []
+    entries = [json.loads(line) for line in paths.forgotten.read_text().splitlines()]
+    assert [set(entry) for entry in entries] == [{"fingerprint", "forgotten_ns", "rows"}] * 4 + [
+        {"host_key", "forgotten_ns", "rows"}
+    ] * 2
+    assert not named_hosts(paths.open_lake()) & {key_of(HOST), key_of(OTHER)}
 
 
 def named_on_disk(lake: Lake, host_key: str) -> set[Path]:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
-from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
+from sojourn_ingest.forgotten import ForgottenHosts, add_to_list, complete_in_list
 from sojourn_ingest.lake import Lake, find, forget
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.readers import reader_names
@@ -299,6 +299,45 @@ def test_hosts_that_one_lab_forgot_must_be_forgotten_in_the_other(labs: tuple[Pa
     merged(*arguments, "--forgotten-checked")
     (line,) = (tmp_path / "all" / "forgotten.jsonl").read_text().splitlines()
     assert json.loads(line)["fingerprint"] == of_host
+
+
+@pytest.mark.parametrize("left", ["one", "two", "all"])
+def test_a_lake_that_may_have_rows_of_a_listed_host_is_not_merged(
+    labs: tuple[Path, Path], tmp_path: Path, left: str
+) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    for name in ("one", "two", "all"):
+        add_to_list(
+            tmp_path / name / "forgotten.jsonl", fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={},
+            pending="key-1" if name == left else None,
+        )  # fmt: skip
+    path = tmp_path / left / "forgotten.jsonl"
+    for option in ([], ["--forgotten-checked"], ["--dry-run"]):
+        said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", *option, status=1)
+        assert (
+            said == f"{path}:1: rows of this host may be left: run sojourn forget again for the same host, with "
+            "the address key key-1"
+        )
+        assert not (tmp_path / "all" / "lake").exists()
+    complete_in_list(path, "key-1", {"fm-1"})
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+
+
+def test_what_a_merge_left_of_the_list_is_written_over(labs: tuple[Path, Path], tmp_path: Path) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    forget_everywhere(tmp_path, "one", "two")
+    command = [sys.executable, "-m", "sojourn_ingest.cli", "merge", "one", "two", "--into", "all"]
+    for fault in ("kill@list.renaming", "enospc@list.writing"):
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, "SOJOURN_FAULT": fault}, check=False)
+        assert not (tmp_path / "all" / "forgotten.jsonl").exists()
+    assert not list((tmp_path / "all").glob(".forgotten*"))
+    for name in ("one", "two"):
+        for hold in (tmp_path / name / "lake" / "readers").glob("*"):
+            hold.unlink()
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["forgotten.jsonl", "lake"]
 
 
 @pytest.mark.parametrize("line", [b"garb", b"[1]", b"\xff\xfe", b"{}"])

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from sojourn_ingest.command_line import confirmed, require_lake
 from sojourn_ingest.file_sizes import MIB
+from sojourn_ingest.forgotten import pending_in
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.stored_commits import repair_command, unreadable_objects
 from sojourn_ingest.lake.verification import Verification, record_hashes, unnamed_outcomes, verify
@@ -32,12 +33,14 @@ def _say(console: Console, text: str) -> None:
 
 
 def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
-    """Print each damaged file of the lake and of the published builds; with ``add_hashes`` record missing hashes.
+    """Print each damaged file of the lake and of the published builds, and forgotten hosts whose rows may be left.
+
+    With ``add_hashes`` record missing hashes.
 
     Raises
     ------
     typer.Exit
-        With status 1 if anything is damaged, or another process writes.
+        With status 1 if anything is damaged or left, or another process writes.
     """
     paths = Paths.from_environment(var)
     if not paths.snapshots.is_dir():
@@ -81,7 +84,10 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     if published:
         again = f"{REBUILD} --var {shlex.quote(str(paths.var))}"
         _say(out, f"damaged in published builds: {counted(len(published), 'file')}; run {again}")
-    if damaged or published:
+    pending = pending_in(paths.forgotten)
+    for line in pending:
+        _say(out, line)
+    if damaged or published or pending:
         raise typer.Exit(1)
 
 

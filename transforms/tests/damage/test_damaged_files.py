@@ -10,6 +10,7 @@ import pytest
 from transforms.tests.damage.small_lakes import facts, file_of, ingest
 from typer.testing import CliRunner
 
+from sojourn_ingest.forgotten import add_to_list, complete_in_list
 from sojourn_ingest.lake import Commit, Lake, LakeDamagedError, open_storage
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.verification import record_hashes, refuse_damage, verify
@@ -27,6 +28,17 @@ def flip(path: Path, at: int = 40) -> None:
 
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-7])
+
+
+def test_a_listed_host_whose_rows_may_be_left_is_named(var: Path) -> None:
+    path = Paths(var).forgotten
+    add_to_list(path, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={}, pending="key-1")
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(var)])
+    assert result.exit_code == 1
+    said = "rows of this host may be left: run sojourn forget again for the same host, with the address key key-1"
+    assert f"{path}:1: {said}\n" in result.output
+    complete_in_list(path, "key-1", {"fm-1"})
+    assert CliRunner().invoke(maintain, ["verify", "--var", str(var)]).exit_code == 0
 
 
 @pytest.mark.parametrize(

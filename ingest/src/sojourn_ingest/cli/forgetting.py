@@ -13,7 +13,7 @@ from rich.table import Table
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.command_line import confirmed, require_lake
-from sojourn_ingest.forgotten import ForgottenHosts, add_to_list
+from sojourn_ingest.forgotten import ForgottenHosts, add_to_list, complete_in_list
 from sojourn_ingest.lake import Forgetting, Lake, LakeBusyError, find
 from sojourn_ingest.lake import forget as forget_in
 from sojourn_ingest.lake.merge import key_of
@@ -102,13 +102,20 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
             # The list first: even if a later step fails, the host does not come back.
             fingerprint = pseudonymiser.forget_fingerprint(marked) if pseudonymiser and marked else None
             rows = sum((one.rows for one in forgettings), Counter[str]())
+            searched = pseudonymiser.fingerprint if pseudonymiser else named
             add_to_list(
-                paths.forgotten, fingerprint=fingerprint, host_keys=host_keys, forgotten_ns=time.time_ns(), rows=rows
+                paths.forgotten,
+                fingerprint=fingerprint,
+                host_keys=host_keys,
+                forgotten_ns=time.time_ns(),
+                rows=rows,
+                pending=searched,
             )
             forget_in(lake, forgettings)
             _refuse_what_is_left(lake)
             # Copies of remote files may hold the host too; they are fetched again when they are needed.
             shutil.rmtree(paths.lake_cache, ignore_errors=True)
+            complete_in_list(paths.forgotten, searched, host_keys if fingerprint is None else {fingerprint})
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from sojourn_ingest.forgotten import pending_in, write_list
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge, refuse_other
 from sojourn_ingest.lake.verification import refuse_damage
@@ -74,6 +74,8 @@ def _forgotten(installations: Sequence[Paths], target: Paths, checked: bool) -> 
     """Return the lines of the merged list of forgotten hosts."""
     lists = [forgotten_entries(paths.forgotten) for paths in installations]
     there = forgotten_entries(target.forgotten)
+    if pending := [line for paths in (*installations, target) for line in pending_in(paths.forgotten)]:
+        raise MergeError(pending[0])
     if not checked and any(set(one) != set(lists[0]) for one in lists):
         raise MergeError(
             "the installations have forgotten different hosts; run sojourn forget for each of them in the "
@@ -90,15 +92,7 @@ def _forgotten(installations: Sequence[Paths], target: Paths, checked: bool) -> 
 def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
     if not lines:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    entries = forgotten_entries(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        handle.write("".join(f"{line}\n" for line in dict.fromkeys([*entries.values(), *lines])))
-        handle.flush()
-        os.fsync(handle.fileno())
-    temporary.replace(path)
+    write_list(path, dict.fromkeys([*forgotten_entries(path).values(), *lines]))
 
 
 def _tell(plan: MergePlan, sources: Sequence[Path]) -> None:
