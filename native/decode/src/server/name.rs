@@ -87,6 +87,9 @@ const OCTET_DIGITS: usize = 3;
 const IPV6_GROUPS: usize = 8;
 const MAC_PAIRS: usize = 6;
 const MAC_FOURS: usize = 3;
+const MAC_SIXES: usize = 2;
+/// Of an IPv6 address, its network.
+const IPV6_NETWORK_GROUPS: usize = 4;
 
 /// Whether a name has an IP or a hardware address in it, with what names can part its numbers by: `host-192-0-2-7`,
 /// `ip6-2001-db8--7`. A word may stand directly before it and behind it. A name that only looks so is taken for one: what
@@ -109,9 +112,13 @@ fn has_address(name: &str) -> bool {
             .split(|letter: char| !letter.is_ascii_digit())
             .any(is_ipv4_of_digits)
         || has_ipv6(name, '.')
-        || labels
-            .iter()
-            .any(|label| has_ipv6(label, '-') || has_ipv6(label, '_'))
+        || labels.iter().any(|label| {
+            let groups: Vec<&str> = label.split('-').collect();
+            has_ipv6(label, '-')
+                || has_ipv6(label, '_')
+                || groups.windows(IPV6_NETWORK_GROUPS).any(is_ipv6_network)
+                || groups.windows(MAC_SIXES).any(is_mac_of_sixes)
+        })
 }
 
 fn is_octet(digits: &str) -> bool {
@@ -153,6 +160,18 @@ fn is_mac_of_fours(labels: &[&str]) -> bool {
     labels.iter().all(|label| is_hexadecimal(label, 4)) && has_both(labels)
 }
 
+/// Whether groups are a hardware address in sixes: `00005e-0053af`.
+fn is_mac_of_sixes(groups: &[&str]) -> bool {
+    groups.iter().all(|group| is_hexadecimal(group, 6)) && has_both(groups)
+}
+
+/// Whether groups of four digits are the network of a public IPv6 address. Parts of a UUID are fewer.
+fn is_ipv6_network(groups: &[&str]) -> bool {
+    groups.iter().all(|group| is_hexadecimal(group, 4))
+        && groups.first().is_some_and(|first| first.starts_with(['2', '3']))
+        && has_both(groups)
+}
+
 fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -176,12 +195,18 @@ fn has_ipv6(label: &str, separator: char) -> bool {
             let (inner, last) = rest.split_at(rest.rfind(':').map_or(0, |colon| colon + 1));
             let last = last.split(not_digit).next().unwrap_or_default();
             let last = last.get(..last.len().min(4)).unwrap_or_default();
-            let parsed = format!("{first}{inner}{last}").parse::<Ipv6Addr>();
+            let text = format!("{first}{inner}{last}");
+            let parsed = text.parse::<Ipv6Addr>();
             // Of the ranges that hosts have, or of IPv4; short words in hexadecimal digits begin others.
-            matches!(
+            let is_of_hosts = matches!(
                 parsed.map(|address| address.segments()),
                 Ok([0x2000..=0x3fff | 0xfc00..=0xfdff | 0xfe80 | 0x64, ..] | [0, 0, 0, 0, 0, 0xffff, ..])
-            )
+            );
+            // A number before the name of a site or a branch: `preview-2042--example`, `x64--release`.
+            let is_number_and_word = text.split_once("::").is_some_and(|(number, word)| {
+                !number.contains(':') && !word.contains(|letter: char| letter.is_ascii_digit())
+            });
+            is_of_hosts && !is_number_and_word
         })
     })
 }
@@ -289,6 +314,9 @@ mod tests {
             "2001.db8.85a3.8d3.1319.8a2e.370.7344.example.com",
             "--ffff-c000-207.example.com",
             "192x0x2x7.example.com",
+            "ip6-2001-0db8-abcd-1234.example.com",
+            "cpe-00005e-0053af.example.com",
+            "2001-db8--face.example.com",
         ] {
             assert_eq!(
                 kept(ServerNames::Full, name),
@@ -311,6 +339,12 @@ mod tests {
             "2026-11-27.example.com",
             "c0000207.example.com",
             "ab-cd-ef-12-34.de",
+            "deploy-preview-2042--mysite.example.com",
+            "main--3000--app.coder.example.com",
+            "x64--release.example.com",
+            "fd00--shop.com",
+            "550e8400-2e9b-41d4-a716-446655440000.example.com",
+            "2026-1127-1200-0000.example.com",
         ] {
             assert_eq!(kept(ServerNames::Full, name), Ok(Some(name.into())), "{name}");
         }
