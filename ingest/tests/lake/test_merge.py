@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.cli import application
 from sojourn_ingest.forgotten import ForgottenHosts, add_to_list, complete_in_list
-from sojourn_ingest.lake import Lake, find, forget
+from sojourn_ingest.lake import Lake, LakeDamagedError, find, forget
 from sojourn_ingest.lake.compaction import compact, plan_compaction
+from sojourn_ingest.lake.merge import MergePlan, merge
 from sojourn_ingest.lake.readers import reader_names
 from sojourn_ingest.lake.verification import verify
 from sojourn_ingest.operator_error import OperatorError
@@ -245,6 +246,33 @@ def test_a_host_that_was_forgotten_after_a_merge_is_not_listed_beside_its_rows(
     host_key, _ = Pseudonymiser(b"key").keys(HOST)
     assert (tmp_path / "new" / "forgotten.jsonl").exists()
     assert find(Lake(tmp_path / "new" / "lake"), {str(host_key)}) == []
+
+
+@pytest.mark.parametrize("is_missed", [False, True])
+def test_a_merge_that_was_suspended_while_a_host_was_forgotten_does_not_succeed(
+    labs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_missed: bool
+) -> None:
+    ingest(tmp_path / "one", labs[0])
+    ingest(tmp_path / "two", labs[1])
+    arguments = (tmp_path / "one", tmp_path / "two", "--into")
+
+    def merge_and_wait(plan: MergePlan, target: Lake) -> int:
+        written = merge(plan, target)
+        # The holds end meanwhile.
+        forget_everywhere(tmp_path, "one", "two")
+        if is_missed:
+            raise LakeDamagedError("a file is missing")
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sojourn_ingest.cli.merging.merge", merge_and_wait)
+        said = merged(*arguments, tmp_path / "all", status=1)
+    assert said.endswith(
+        f"a host was forgotten in {tmp_path / 'one'} during the merge: give a new folder, and delete "
+        f"{tmp_path / 'all'}, which may have rows of the host"
+    )
+    assert "give a new folder, and delete this one" in merged(*arguments, tmp_path / "all", status=1)
+    merged(*arguments, tmp_path / "new")
 
 
 def test_a_host_that_the_merged_installation_forgot_does_not_come_back(labs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from sojourn_ingest.forgotten import pending_in, write_list
+from sojourn_ingest.forgotten import list_fingerprint, pending_in, write_list
 from sojourn_ingest.lake import Lake, LakeBusyError
 from sojourn_ingest.lake.merge import MergeError, MergePlan, forgotten_entries, merge, plan_merge, refuse_other
 from sojourn_ingest.lake.verification import refuse_damage
@@ -33,13 +33,15 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
     try:
         with ExitStack() as stack:
             lakes = [Lake(paths.lake) for paths in installations]
+            lists: list[str] = []
             if not dry_run:
-                for lake in lakes:
+                for lake, paths in zip(lakes, installations, strict=True):
                     # What is live now stays until the merge has read it, even if files are ingested meanwhile.
                     stack.enter_context(lake.reading())
                     # From here on no host is forgotten in it. Where one is just being forgotten, the list may have it
                     # already, and the lake still its rows.
                     with lake.storage.held():
+                        lists.append(list_fingerprint(paths.forgotten))
                         lake.refresh()
             entries = _forgotten(installations, target, forgotten_checked)
             for lake in lakes:
@@ -56,7 +58,11 @@ def run_merge(sources: Sequence[Path], into: Path, dry_run: bool, forgotten_chec
                 # A lake that has rows of a host must not get the host on its list.
                 refuse_other(plan, merged)
                 _write_forgotten(target.forgotten, entries)
-                written = merge(plan, merged)
+                try:
+                    written = merge(plan, merged)
+                finally:
+                    # Also where a file is missing now, because it had rows of the host.
+                    _refuse_forgotten_since(installations, lists, into)
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
@@ -87,6 +93,16 @@ def _forgotten(installations: Sequence[Paths], target: Paths, checked: bool) -> 
             "them there, then give --forgotten-checked"
         )
     return list({name: line for one in lists for name, line in one.items()}.values())
+
+
+def _refuse_forgotten_since(installations: Sequence[Paths], lists: Sequence[str], into: Path) -> None:
+    # What was suspended for longer than a hold lasts holds no lake. A host is listed before its rows are removed.
+    for paths, before in zip(installations, lists, strict=True):
+        if list_fingerprint(paths.forgotten) != before:
+            raise MergeError(
+                f"a host was forgotten in {paths.var} during the merge: give a new folder, and delete {into}, which "
+                "may have rows of the host"
+            )
 
 
 def _write_forgotten(path: Path, lines: Sequence[str]) -> None:
