@@ -205,6 +205,7 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         *(f"SELECT COUNT(*) FROM r WHERE b {each}" for each in ("= 1.0", "> 0", "= 2", "= TRUE", "<> 1", "IS TRUE")),
         "SELECT k FROM r WHERE t IN (SELECT i FROM r)",
         "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE k < 0)",
+        "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE t > x'31')",
         "SELECT COUNT(*) FROM r WHERE k < 9 AND t NOT IN (SELECT t FROM r WHERE k < 0)",
         # Functions that the API has not, or not of the type.
         "SELECT AVG(b), SUM(b), MAX(b) FROM r",

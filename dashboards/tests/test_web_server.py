@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER
-from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES
+from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES, listen
 
 THREADS = 2
 PROGRAM = """
@@ -336,3 +336,12 @@ def test_an_address_in_use_ends_in_an_error(server: subprocess.Popen[bytes], por
     second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert second.returncode == 1
     assert "OSError" in second.stderr
+
+
+def test_all_connections_that_wait_are_accepted_at_once() -> None:
+    server = listen(lambda environ, start: [], "127.0.0.1", 0, 0)
+    waiting = [socket.create_connection(server.socket.getsockname()) for _ in range(50)]
+    server.handle_accept()
+    assert len(server.active_channels) == len(waiting)
+    for each in (*waiting, server):
+        each.close()

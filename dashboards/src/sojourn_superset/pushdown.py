@@ -49,6 +49,8 @@ GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
 SORTED = frozenset({"VARCHAR", *NUMBERS})
 """Types whose values SQLite and the API sort alike."""
 
+HEXADECIMAL = re.compile(r"\b0x[\da-f]", re.IGNORECASE)
+"""A number that sqlglot would write as a blob: 0x10 as x'10'."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 LARGEST_DOUBLE_WHOLE = 2**53
 """As a double, a whole number beyond this is the same as its neighbour."""
@@ -76,10 +78,9 @@ def rewrite(sql: str, types_of: TypesOf) -> str:
 
 
 def _rewritten(sql: str, types_of: TypesOf) -> str:
-    tree = parse_one(sql, dialect="sqlite")
-    # 0x10 would be written as the blob x'10'.
-    if tree.find(exp.HexString):
+    if HEXADECIMAL.search(sql):
         return sql
+    tree = parse_one(sql, dialect="sqlite")
     changed = _say_median(tree) | _fill_lists(tree)
     ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]

@@ -48,6 +48,8 @@ NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 """Browsers take an answer for what its header says, and not for what its beginning looks like."""
 ACCESS = logging.getLogger("sojourn_superset.access")
 
+_ACCEPT_ONE = TcpWSGIServer.handle_accept
+
 Start = Callable[..., Any]
 Application = Callable[[dict[str, Any], Start], Iterable[bytes]]
 
@@ -138,6 +140,15 @@ class _ChannelOfAProxy(_Channel):
     is_limited_by_address = False
 
 
+def _accept_all(server: Any) -> None:
+    """Accept every connection that waits; waitress accepts one between two looks at all others."""
+    while len(server._map) < CONNECTIONS:
+        before = len(server._map)
+        _ACCEPT_ONE(server)
+        if len(server._map) == before:
+            return
+
+
 def _close_late(server: Any, now: float) -> None:
     """Close the connections whose clients are late; replaces waitress's `maintenance`."""
     for channel in server.active_channels.values():
@@ -224,6 +235,7 @@ def listen(
     """
     TcpWSGIServer.channel_class = _ChannelOfAProxy if is_behind_proxy else _Channel
     TcpWSGIServer.maintenance = _close_late
+    TcpWSGIServer.handle_accept = _accept_all
     return create_server(
         without_sniffing(with_access_log(application)),
         host=host,
