@@ -113,6 +113,13 @@ def test_a_member_without_its_holes_is_counted(tmp_path: Path) -> None:
     assert (rows, reading.refused, reading.fault) == (2, {"sparse_member": 4}, None)
 
 
+def test_a_member_of_a_kind_that_is_not_read_is_counted(tmp_path: Path) -> None:
+    volume, listed = entry(b"", b"V"), entry(b"Yone.json\0", b"D")
+    others = [entry(ndt7(), kind) for kind in (b"M", b"Z")]
+    rows, reading = read_of(tmp_path / "a.tar", volume, listed, *others, entry(ndt7()), END)
+    assert (rows, reading.refused, reading.fault) == (1, {"member_not_unpacked": 2}, None)
+
+
 def test_members_beyond_a_number_are_not_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tar_members, "MOST_MEMBERS", 6)
     within = [entry(ndt7()), entry(), entry(kind=tarfile.DIRTYPE), entry(ndt7()), entry(b"a text"), entry(ndt7())]

@@ -234,8 +234,9 @@ impl Archive {
                 PacketRefusal::ArchiveInArchive => format!("{count} are archives"),
                 PacketRefusal::MemberEncrypted => format!("{count} are encrypted"),
                 PacketRefusal::MemberNotUnpacked => {
-                    format!("{count} are packed in another way than deflate")
+                    format!("{count} are stored in a way that is not read")
                 }
+                PacketRefusal::MemberSparse => format!("{count} are sparse files"),
                 _ => format!("{count} are other files"),
             })
             .collect();

@@ -95,7 +95,7 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-5+" + "+".join(member.version for member in self._members)
+        return "archive-6+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the magic of an archive."""
@@ -118,7 +118,7 @@ class ConnectionArchive(ConnectionFormat):
             members = TarMembers(plain)
             try:
                 for member in members:
-                    reason = "sparse_member" if member.is_sparse else None if member.size else "empty_member"
+                    reason = member.refusal or (None if member.size else "empty_member")
                     if reason is not None:
                         reading.refuse(reason)
                         continue

@@ -28,6 +28,8 @@ FILES = (b"0", b"\0", b"7")
 SPARSE = b"S"
 #: Links, devices, folders and pipes: no content follows, whatever their size field says.
 WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")
+#: Labels of volumes, lists of names, and attributes: what follows is no file.
+WITHOUT_FILE = (b"V", b"D", b"N", b"A", b"E")
 LONG_NAMES = (b"L", b"K")
 PAX, PAX_OF_ALL = (b"x", b"X"), b"g"
 #: Records of pax: their length, a key and a value. No more than these two are looked for, so other ones may be damaged.
@@ -46,10 +48,10 @@ class TarFaultError(Exception):
 class TarMember(io.RawIOBase):
     """A file of an archive, as it is stored. What is not read of it is passed over."""
 
-    def __init__(self, archive: TarMembers, size: int, is_sparse: bool) -> None:
+    def __init__(self, archive: TarMembers, size: int, refusal: str | None) -> None:
         self.size = size
-        #: Its holes are left out, so that its bytes are not those of the file.
-        self.is_sparse = is_sparse
+        #: Why it cannot be looked into: its holes are left out, or it is of a kind that is not read.
+        self.refusal = refusal
         self._archive = archive
         self._left = size
 
@@ -112,13 +114,15 @@ class TarMembers:
                 continue
             if kind == SPARSE:
                 self._pass_over_map(header)
-            if kind in FILES or is_sparse:
+            if kind in WITHOUT_FILE:
+                self.pass_over(size)
+            else:
                 self.place += 1
-                member = TarMember(self, size, is_sparse)
+                # Other kinds are the rest of a file of another volume, and those of other programs.
+                refusal = "sparse_member" if is_sparse else None if kind in FILES else "member_not_unpacked"
+                member = TarMember(self, size, refusal)
                 yield member
                 member.pass_over()
-            else:
-                self.pass_over(size)
             self.pass_over(-size % BLOCK_BYTES)
         if self._holds_more():
             message = f"archive continues after its end marker, which follows member {self.place}; "

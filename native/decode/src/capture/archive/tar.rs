@@ -14,6 +14,10 @@ const NAME_BYTES: usize = 100;
 const FOLDER: u8 = b'5';
 /// Of links, devices, folders and pipes: no content follows, whatever their size field says.
 const WITHOUT_CONTENT: std::ops::RangeInclusive<u8> = b'1'..=b'6';
+/// Labels of volumes, lists of names, and attributes: what follows is no file.
+const WITHOUT_FILE: &[u8] = b"VDNAE";
+/// Headers of pax, and Solaris's.
+const PAX: &[u8] = b"xX";
 /// Of a sparse file of GNU tar: whether blocks with more of its map follow, in its header and in each such block.
 pub(super) const SPARSE_CONTINUES: (usize, usize) = (482, 504);
 /// A longer header of pax is damage: it holds names, times and extended attributes.
@@ -55,7 +59,7 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
             source.consume(BLOCK_BYTES);
         }
         // Where the field is too small for a size, pax states it before, and the field holds 0.
-        let is_about_next = matches!(kind, b'x' | b'g' | b'L' | b'K');
+        let is_about_next = PAX.contains(&kind) || matches!(kind, b'g' | b'L' | b'K');
         let stated = if is_about_next { None } else { pax_bytes.take() };
         let bytes = if WITHOUT_CONTENT.contains(&kind) {
             0
@@ -65,13 +69,12 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
         let padding_bytes = bytes.next_multiple_of(BLOCK_BYTES as u64) - bytes;
         let refusal = match kind {
             // A file without its holes: its packets stand elsewhere than their headers say.
-            b'S' => Some(PacketRefusal::MemberWithoutCapture),
-            b'0' | 0 | b'7' if is_sparse => Some(PacketRefusal::MemberWithoutCapture),
+            b'S' => Some(PacketRefusal::MemberSparse),
+            b'0' | 0 | b'7' if is_sparse => Some(PacketRefusal::MemberSparse),
             // A file, also one that is stored in one piece.
             b'0' | 0 | b'7' => None,
-            // Folders, links, and names.
-            _ => {
-                if kind == b'x' {
+            _ if is_about_next || WITHOUT_CONTENT.contains(&kind) || WITHOUT_FILE.contains(&kind) => {
+                if PAX.contains(&kind) {
                     let records = pax_records(source, bytes);
                     pax_bytes = pax_size(records);
                     is_sparse = is_sparse_file(records);
@@ -81,6 +84,8 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
                 skip_bytes(source, bytes + padding_bytes);
                 continue;
             }
+            // The rest of a file of another volume, and kinds of other programs.
+            _ => Some(PacketRefusal::MemberNotUnpacked),
         };
         return Ok(Some(File {
             bytes,
@@ -114,8 +119,7 @@ fn pax_records(source: &mut PlainReader, bytes: u64) -> &[u8] {
 
 /// Whether records of a pax header say that the next file is stored without its holes (GNU tar, versions 0.0 to 1.0).
 fn is_sparse_file(records: &[u8]) -> bool {
-    let key = b" GNU.sparse.";
-    records.windows(key.len()).any(|window| window == key)
+    pax_texts(records).any(|text| text.starts_with(b"GNU.sparse."))
 }
 
 /// Leave out the header of a sparse file, which is available, and the rest of its map.
@@ -157,20 +161,28 @@ fn read_header(header: &[u8]) -> Option<(u8, u64)> {
     (bytes < LARGEST_BYTES).then_some((kind, bytes))
 }
 
-/// The last `size` among the records of a pax header, each "length key=value\n" (POSIX.1-2001, pax, "Extended Header").
-pub(super) fn pax_size(mut records: &[u8]) -> Option<u64> {
-    let mut size = None;
-    while let Some(space) = records.iter().position(|byte| *byte == b' ') {
+/// The last `size` among the records of a pax header.
+pub(super) fn pax_size(records: &[u8]) -> Option<u64> {
+    let sizes = pax_texts(records).filter_map(|text| {
+        let bytes = std::str::from_utf8(text.strip_prefix(b"size=")?)
+            .ok()?
+            .parse()
+            .ok()?;
+        (bytes < LARGEST_BYTES).then_some(bytes)
+    });
+    sizes.last()
+}
+
+/// The records of a pax header up to a damaged one, each "length key=value\n" (POSIX.1-2001, pax, "Extended Header"),
+/// without their length.
+fn pax_texts(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let space = records.iter().position(|byte| *byte == b' ')?;
         let length = std::str::from_utf8(records.get(..space)?).ok()?.parse().ok()?;
-        let record = records.get(space + 1..length)?;
-        if let Some(value) = record.strip_prefix(b"size=") {
-            let digits = value.strip_suffix(b"\n")?;
-            let bytes: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-            size = (bytes < LARGEST_BYTES).then_some(bytes);
-        }
+        let text = records.get(space + 1..length)?.strip_suffix(b"\n")?;
         records = records.get(length..)?;
-    }
-    size
+        Some(text)
+    })
 }
 
 /// A number in octal digits, or, as GNU tar writes large ones, in base 256 after a set bit.

@@ -163,7 +163,29 @@ fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
         of_pax,
         entry("two.pcap", b'0', &capture(4)),
     ]);
-    assert_eq!(read(&content), (vec![4], 3, None));
+    let refused = vec![(PacketRefusal::MemberSparse, 3)];
+    assert_eq!(read_all(&content), (vec![4], refused, None));
+    // In a value, the key of one says nothing.
+    let commented = [
+        entry("x", b'x', b"39 comment=a value\n22 GNU.sparse.map=1\n"),
+        entry("one.pcap", b'0', &stored),
+    ];
+    assert_eq!(read_all(&archive(&commented)), (vec![3], vec![], None));
+}
+
+#[test]
+fn a_file_of_a_kind_that_is_not_read_is_counted() {
+    let content = archive(&[
+        entry("label", b'V', b""),
+        entry("names", b'D', b"Yone.pcap\0"),
+        entry("one.pcap", b'M', &capture(3)),
+        entry("two.pcap", b'Z', &capture(3)),
+        entry("x", b'X', b"12 size=9999\n"),
+        entry("link", b'1', b""),
+        entry("three.pcap", b'0', &capture(4)),
+    ]);
+    let refused = vec![(PacketRefusal::MemberNotUnpacked, 2)];
+    assert_eq!(read_all(&content), (vec![4], refused, None));
 }
 
 #[test]

@@ -128,8 +128,8 @@ fn files_of_a_zip_archive_that_cannot_be_looked_into_are_counted_by_what_they_ar
     assert!(unread.next_capture().is_none());
     assert_eq!(
         unread.without_capture().message,
-        "archive: none of its 5 files is a pcap or pcapng (1 are encrypted, 1 are packed in another way than \
-         deflate, 2 are archives, 1 are other files); unpack it and give its folder"
+        "archive: none of its 5 files is a pcap or pcapng (1 are encrypted, 1 are stored in a way that is not \
+         read, 2 are archives, 1 are other files); unpack it and give its folder"
     );
 }
 
