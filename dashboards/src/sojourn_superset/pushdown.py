@@ -45,9 +45,7 @@ PERCENTILES = {"5": "q05", "25": "q25", "75": "q75", "95": "q95"}
 COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n": exp.Sum}
 """Functions whose value over a group follows from their values over its parts."""
 GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
-"""Types of columns that group."""
-SORTED = frozenset({"VARCHAR", *NUMBERS})
-"""Types whose values SQLite and the API sort alike."""
+"""Types of columns that group, and whose values SQLite and the API sort alike."""
 
 HEXADECIMAL = re.compile(r"\b0x[\da-f]", re.IGNORECASE)
 """A number that sqlglot would write as a blob: 0x10 as x'10'."""
@@ -302,7 +300,7 @@ def _function(node: exp.Expression, types: Types) -> tuple[str, str] | None:
     if kind is None or node.expressions or not isinstance(node.this, exp.Column):
         raise _StaysError
     if kind != "count":
-        _refuse_types([node.this], types, SORTED if kind in ("min", "max") else NUMBERS)
+        _refuse_types([node.this], types, GROUPING if kind in ("min", "max") else NUMBERS)
     return kind, node.this.name
 
 
