@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +14,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Engine
 from test_agreement import condition, numbers
 
+from sojourn_client import ApiError
 from sojourn_superset import request_size
 from sojourn_superset.catalogue_memory import forget_catalogue, types_of
-from sojourn_superset.pushdown import rewrite
+from sojourn_superset.pushdown import MOST_DATASETS, rewrite
 
 ROWS = 1_000_000
 
@@ -203,7 +204,9 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         "SELECT k FROM r WHERE i < 3000000000",
         *(f"SELECT COUNT(*) FROM r WHERE f {each}" for each in ("= 1", "= '50ms'", "= '50'", "< 0.6", "IN (1, 50)")),
         *(f"SELECT COUNT(*) FROM r WHERE b {each}" for each in ("= 1.0", "> 0", "= 2", "= TRUE", "<> 1", "IS TRUE")),
+        *(f"SELECT COUNT(*) FROM r WHERE b {each}" for each in ("= NOT 1", "= -1", "= ~0", "IN (-1, 0)")),
         "SELECT k FROM r WHERE t IN (SELECT i FROM r)",
+        "SELECT COUNT(*) FROM r WHERE t IN (SELECT t FROM r WHERE s IN (SELECT s FROM r WHERE k < 0))",
         "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE k < 0)",
         "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE t > x'31')",
         "SELECT COUNT(*) FROM r WHERE k < 9 AND t NOT IN (SELECT t FROM r WHERE k < 0)",
@@ -214,6 +217,10 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         "SELECT s, json_group_array(s) FROM r GROUP BY s",
         "SELECT s, COUNT(*) FILTER (WHERE s = 's1') FROM r GROUP BY s",
         "SELECT s, printf('%d', COUNT(*)) FROM r GROUP BY s",
+        # sqlglot would write another function or type.
+        "SELECT s, MOD(AVG(f), 7) FROM r GROUP BY s",
+        "SELECT k FROM r WHERE MOD(f, 0.3) > 0.1 AND t IN (SELECT t FROM r) ORDER BY k LIMIT 5",
+        "SELECT CAST(i AS NUMERIC) / 2, COUNT(*) FROM r GROUP BY CAST(i AS NUMERIC) / 2",
         # Names that SQLite finds elsewhere, or not as they are written.
         "SELECT S, COUNT(*) FROM r WHERE T = 'codel' GROUP BY S",
         'SELECT COUNT(*) FROM r WHERE t = "codel"',
@@ -242,6 +249,37 @@ def test_the_api_tests_conditions_that_mean_the_same_to_it(condition: str, is_pu
 def test_the_api_compares_days_with_days(day: str) -> None:
     pushed = rewrite(f"SELECT COUNT(*) FROM r WHERE d >= '{day}'", lambda _: {"d": "DATE"})
     assert ("d__ge=" in pushed) == (day == "2020-03-18")
+
+
+@pytest.mark.parametrize("function", ["CONCAT(s, t)", "JSON_EXTRACT(s, '$[0]')", "CAST(s AS DATE)", "MOD(i, 3)"])
+def test_a_function_that_sqlglot_would_replace_stays(function: str) -> None:
+    sql = f"SELECT {function}, COUNT(*) FROM r GROUP BY {function}"
+    assert rewrite(sql, {"r": TYPES}.get) == sql
+
+
+def test_each_dataset_is_asked_for_once_and_none_after_no_answer() -> None:
+    names: list[str] = []
+
+    def types(name: str) -> dict[str, str]:
+        names.append(name)
+        if name == "gone":
+            raise ApiError("no answer")
+        return TYPES
+
+    def union(tables: Iterable[str]) -> str:
+        return " UNION ALL ".join(f"SELECT COUNT(*) FROM {table}" for table in tables)
+
+    assert rewrite(union("rrs"), types).count('?aggregate=count"') == 3
+    assert sorted(names) == ["r", "s"]
+    names.clear()
+    assert rewrite(union(["gone"] * 3), types) == union(["gone"] * 3)
+    assert len(names) == 1
+    names.clear()
+    rewrite(union(f"r{number}" for number in range(200)), types)
+    assert len(names) == MOST_DATASETS
+    names.clear()
+    rewrite("SELECT k FROM r UNION ALL SELECT k FROM q", types)
+    assert names == []
 
 
 def test_sql_that_is_nested_too_deeply_stays() -> None:

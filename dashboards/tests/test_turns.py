@@ -133,6 +133,15 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert counted("/", COOKIE="a=\xe4") == of_address, "it is not UTF-8"
     assert counted("/", COOKIE=f"a=\xe4; {cookie}") == ("user", "7")
     assert counted("/", COOKIE=f"xsession=a; session_=b;{cookie}; session=c") == ("user", "7")
+    value = cookie.removeprefix("session=")
+    for spelled in (
+        "session ={}",
+        "session\t= {}",
+        'session="{}"',
+        'a="x;session=z"; session={}',
+        "session=z; session={}",
+    ):
+        assert counted("/", COOKIE=spelled.format(value)) == ("user", "7")
     many = "a=;" * 10_000
     began = time.thread_time()
     assert counted("/", COOKIE=many + cookie) == ("user", "7")

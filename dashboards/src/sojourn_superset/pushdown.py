@@ -9,14 +9,16 @@ The rest is left as it is: SQLite then reads the rows, more slowly and with the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date
 from urllib.parse import urlencode
 
 import apsw
-from sqlglot import exp, parse_one
+from sqlglot import TokenType, exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
 
+from sojourn_client import ApiError
 from sojourn_superset.fields import INTEGERS, NUMBERS, REALS, ROWS_OF_GROUP, aggregate_name
 from sojourn_superset.request_size import fits
 from sojourn_superset.service import TABLES
@@ -47,6 +49,9 @@ COMBINED = {"min": exp.Min, "max": exp.Max, "sum": exp.Sum, "count": exp.Sum, "n
 GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
 """Types of columns that group, and whose values SQLite and the API sort alike."""
 
+FILLERS = frozenset({"as", "asc", "inner"})
+SYNONYMS = {"substring": "substr", "ifnull": "coalesce", "percentile_cont": "median"}
+"""Words that sqlglot adds or takes away, and pairs of which it writes one for the other: SQLite takes both alike."""
 HEXADECIMAL = re.compile(r"\b0x[\da-f]", re.IGNORECASE)
 """A number that sqlglot would write as a blob: 0x10 as x'10'."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -56,7 +61,27 @@ LARGEST_DOUBLE_WHOLE = 2**53
 Types = Mapping[str, str]
 """The type of each column of a dataset."""
 TypesOf = Callable[[str], Types | None]
-"""Returns the columns of a dataset, or None if there is none of the name."""
+"""Returns the columns of a dataset, or None if there is none of the name; raises ApiError."""
+MOST_DATASETS = 50
+"""Names of which a statement asks the API for the columns."""
+
+
+class _Types:
+    """The columns of the datasets of one statement: each is asked for once, and none after the API did not answer."""
+
+    def __init__(self, types_of: TypesOf) -> None:
+        self._types_of = types_of
+        self._types: dict[str, Types | None] = {}
+        self._is_answered = True
+
+    def __call__(self, table: str) -> Types | None:
+        if table not in self._types and self._is_answered and len(self._types) < MOST_DATASETS:
+            try:
+                self._types[table] = self._types_of(table)
+            except ApiError:
+                # Whoever reads the rows is told.
+                self._is_answered = False
+        return self._types.get(table)
 
 
 class _StaysError(Exception):
@@ -76,15 +101,18 @@ def rewrite(sql: str, types_of: TypesOf) -> str:
 
 
 def _rewritten(sql: str, types_of: TypesOf) -> str:
-    if HEXADECIMAL.search(sql):
-        return sql
     tree = parse_one(sql, dialect="sqlite")
-    changed = _say_median(tree) | _fill_lists(tree)
+    changed = _say_median(tree)
+    if HEXADECIMAL.search(sql) or _words(sql) != _words(tree.sql(dialect="sqlite")):
+        # sqlglot means something else by it, such as another function.
+        return sql
+    changed |= _fill_lists(tree)
     ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]
+    of_statement = _Types(types_of)
     for select, _ in names:
         try:
-            _push(select, ctes, types_of)
+            _push(select, ctes, of_statement)
         except _StaysError:
             continue
         changed = True
@@ -99,6 +127,13 @@ def _rewritten(sql: str, types_of: TypesOf) -> str:
             ],
         )
     return tree.sql(dialect="sqlite")
+
+
+def _words(sql: str) -> Counter[str]:
+    """Count the words of SQL, such as names of functions and types, but for those that change nothing."""
+    tokens = tokenize(sql, dialect="sqlite")
+    words = (token.text.lower() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER))
+    return Counter(SYNONYMS.get(word, word) for word in words if word.isidentifier() and word not in FILLERS)
 
 
 def _name(projection: exp.Expression) -> str | None:
@@ -124,7 +159,8 @@ def _fill_lists(tree: exp.Expression) -> bool:
     SQLite hands the list to a virtual table, for which apsw 3.54.1 fails if it is empty.
     """
     changed = False
-    for node in list(tree.find_all(exp.In)):
+    # The innermost first: those within a query are copied with it.
+    for node in reversed(list(tree.find_all(exp.In))):
         query, parent = node.args.get("query"), node.parent
         while isinstance(parent, exp.And | exp.Or | exp.Paren):
             parent = parent.parent
@@ -142,13 +178,15 @@ def _fill_lists(tree: exp.Expression) -> bool:
 
 def _push(select: exp.Select, ctes: set[str], types_of: TypesOf) -> None:
     """Change one SELECT in place; raise _StaysError before anything was changed."""
+    group = select.args.get("group")
+    if group is None and not select.find(exp.AggFunc, exp.Anonymous):
+        raise _StaysError
     table = _only_table(select, ctes)
     types = types_of(table.name)
     if types is None:
         raise _StaysError
     aliases = {each.alias: each.this for each in select.expressions if isinstance(each, exp.Alias)}
     aggregates = [each for each in select.find_all(exp.AggFunc, exp.Anonymous) if _function(each, types)]
-    group = select.args.get("group")
     if group is None and not aggregates:
         raise _StaysError
     named = _named_columns(select, table, types, aliases)
@@ -315,7 +353,8 @@ def _percentile(node: exp.Anonymous, types: Types) -> tuple[str, str] | None:
     _refuse_types(arguments[:1], types, NUMBERS)
     if name == "median" and len(arguments) == 1:
         return "median", arguments[0].name
-    if name == "percentile" and len(arguments) == 2 and arguments[1].name in PERCENTILES:
+    share = arguments[1].name if len(arguments) == 2 and isinstance(arguments[1], exp.Literal) else ""
+    if name == "percentile" and share in PERCENTILES:
         return PERCENTILES[arguments[1].name], arguments[0].name
     raise _StaysError
 
@@ -428,10 +467,10 @@ def _spelled(value: exp.Expression, kind: str, operator: str) -> str | None:
     if isinstance(value, exp.Literal) and value.is_string:
         text = str(value.this)
         return text if kind == "VARCHAR" or (kind == "DATE" and _is_day(text)) else None
-    if kind == "BOOLEAN" and operator in ("eq", "ne"):
-        truth = value.this if isinstance(value, exp.Boolean) else {"0": False, "1": True}.get(value.name)
-        return None if truth is None else str(truth).lower()
     number = _whole(value)
+    if kind == "BOOLEAN" and operator in ("eq", "ne"):
+        is_truth = isinstance(value, exp.Boolean) or number in (0, 1)
+        return str(value.this if isinstance(value, exp.Boolean) else number == 1).lower() if is_truth else None
     if number is None or (kind in INTEGERS and number not in INTEGERS[kind]):
         return None
     return str(number) if kind in INTEGERS or kind in REALS else None
