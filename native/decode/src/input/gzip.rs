@@ -12,6 +12,8 @@ const WINDOW_BITS: u8 = 15;
 pub(crate) struct Gzip {
     /// `None` before the first member and between two.
     member: Option<Decompress>,
+    /// Whether there was a member: what stores on tapes fills blocks with zeros behind the last one.
+    may_be_padded: bool,
 }
 
 impl Decompressor for Gzip {
@@ -23,6 +25,14 @@ impl Decompressor for Gzip {
                 end: Some(End::Whole),
             };
         }
+        let padding_bytes = input.iter().take_while(|byte| **byte == 0).count();
+        if self.member.is_none() && self.may_be_padded && padding_bytes > 0 {
+            return Step {
+                read_bytes: padding_bytes as u64,
+                made_bytes: 0,
+                end: None,
+            };
+        }
         let member = self
             .member
             .get_or_insert_with(|| Decompress::new_gzip(WINDOW_BITS));
@@ -32,6 +42,7 @@ impl Decompressor for Gzip {
         let end = match result {
             Ok(Status::StreamEnd) => {
                 self.member = None;
+                self.may_be_padded = true;
                 None
             }
             Ok(_) if input.is_empty() && made_bytes == 0 => Some(End::Cut),

@@ -289,7 +289,7 @@ impl Zipped {
 }
 
 fn damaged(how: &str) -> String {
-    format!("zip: the deflated data is damaged ({how}); copy the file again")
+    format!("zip: the data of a file is damaged ({how}); copy the file again")
 }
 
 /// The sizes of 64 bits among extra fields, each with its number and length before it.

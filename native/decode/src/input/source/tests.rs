@@ -35,6 +35,20 @@ fn several_gzip_members_are_one_content() {
 }
 
 #[test]
+fn zeros_behind_gzip_members_are_padding() {
+    for padding_bytes in [1, 512, 10_240, 1 << 20] {
+        let zeros = vec![0; padding_bytes];
+        let stored = [gzip(b"first "), zeros.clone(), gzip(b"second"), zeros].concat();
+        let mut reader = reader_over(&stored);
+        assert_eq!(read_all(&mut reader), b"first second");
+        assert!(reader.fault().is_none(), "{padding_bytes}");
+    }
+    let mut reader = reader_over(&[gzip(b"first"), vec![0, 1]].concat());
+    assert_eq!(read_all(&mut reader), b"first");
+    assert!(reader.fault().is_some(), "other bytes are no padding");
+}
+
+#[test]
 fn a_cut_gzip_stream_yields_what_came_before_and_a_fault() {
     let plain: Vec<u8> = (0..400_000u32)
         .flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes())
