@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import sojourn_statistics
 from sojourn_ingest.cli import application
+from sojourn_ingest.forgotten import add_to_list
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_snapshot.pointer import read_pointer
@@ -200,6 +201,9 @@ def test_a_host_is_forgotten_once_the_build_is_served_and_then_from_warehouse_an
     with duckdb.connect(str(copy.warehouse)) as connection:
         tables = connection.execute("select table_name from duckdb_tables()").fetchall()
     assert ("of_the_host",) not in tables
+    add_to_list(copy.forgotten, fingerprint="fm-1", host_keys=(), forgotten_ns=1, rows={}, pending="key-1")
+    (warning,) = build(copy, lambda _: None).warnings
+    assert "rows of this host may be left" in warning
     assert not build(copy, lambda _: None).built
 
 

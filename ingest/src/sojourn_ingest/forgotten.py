@@ -73,7 +73,7 @@ def pending_in(path: Path) -> list[str]:
     """
     return [
         f"{path}:{number}: rows of this host may be left: run sojourn forget again for "
-        + (f"the same host, with the address key {entry.pending}" if entry.has_fingerprint else entry.host)
+        + (f"the same host, which had rows under the key {entry.pending}" if entry.has_fingerprint else entry.host)
         for number, entry in enumerate(listed(path), start=1)
         if entry.pending is not None
     ]
@@ -142,11 +142,15 @@ def add_to_list(
     named_points.reach("host.listed")
 
 
-def complete_in_list(path: Path, pending: str, hosts: Collection[str]) -> None:
-    """Remove the mark ``pending`` from the entries of hosts, named as the list names them: their rows are gone."""
+def complete_in_list(path: Path, hosts: Collection[str], elsewhere: Collection[str]) -> None:
+    """Remove the marks from the entries of hosts, named as the list names them, whose rows are gone.
+
+    Rows may be left under the address keys ``elsewhere``, so marks of these stay. A mark of a key under which there is
+    nothing any more goes too.
+    """
 
     def completed(entry: ForgottenEntry) -> str:
-        if entry.pending != pending or entry.host not in hosts:
+        if entry.pending is None or entry.pending in elsewhere or entry.host not in hosts:
             return entry.line
         return json.dumps({name: value for name, value in json.loads(entry.line).items() if name != "pending"})
 

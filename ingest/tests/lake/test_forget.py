@@ -339,7 +339,7 @@ def test_a_host_is_pending_until_the_same_command_has_removed_its_rows(
         return pending_in(paths.forgotten)
 
     left = "rows of this host may be left: run sojourn forget again for"
-    first = f"{paths.forgotten}:1: {left} the same host, with the address key {Pseudonymiser(KEY).fingerprint}"
+    first = f"{paths.forgotten}:1: {left} the same host, which had rows under the key {Pseudonymiser(KEY).fingerprint}"
     assert forget_it(is_killed=True) == [first]
     assert forget_it(OTHER) == [first]
     assert forget_it(key="another") == [first]
@@ -351,6 +351,24 @@ def test_a_host_is_pending_until_the_same_command_has_removed_its_rows(
         {"host_key", "forgotten_ns", "rows"}
     ] * 2
     assert not named_hosts(paths.open_lake()) & {key_of(HOST), key_of(OTHER)}
+
+
+def test_a_mark_of_a_key_that_no_facts_have_any_more_is_removed(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = Paths(tmp_path / "var")
+    ingest(paths.open_lake(), data, key=b"another")
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "forget")
+    monkeypatch.setenv("SOJOURN_ADDRESS_KEY", "another")
+    add_to_list(
+        paths.forgotten,
+        fingerprint=Pseudonymiser(KEY, forgotten=ForgottenHosts(b"forget")).forget_fingerprint(HOST),
+        host_keys=(), forgotten_ns=1, rows={}, pending=Pseudonymiser(KEY).fingerprint,
+    )  # fmt: skip
+    assert len(pending_in(paths.forgotten)) == 1
+    done = CliRunner().invoke(application(), ["forget", HOST, "--yes", "--var", str(paths.var)])
+    assert done.exit_code == 0, done.output
+    assert pending_in(paths.forgotten) == []
 
 
 def named_on_disk(lake: Lake, host_key: str) -> set[Path]:

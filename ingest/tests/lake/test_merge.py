@@ -348,7 +348,7 @@ def test_a_lake_that_may_have_rows_of_a_listed_host_is_not_merged(
             "the address key key-1"
         )
         assert not (tmp_path / "all" / "lake").exists()
-    complete_in_list(path, "key-1", {"fm-1"})
+    complete_in_list(path, {"fm-1"}, set())
     merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from sojourn_ingest.disk_space import refuse_too_small_a_disk, size_text
-from sojourn_ingest.forgotten import ForgottenListError, list_fingerprint
+from sojourn_ingest.forgotten import ForgottenListError, list_fingerprint, pending_in
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.verification import refuse_damage
 from sojourn_ingest.memory import memory_bytes
@@ -264,7 +264,7 @@ def _build_and_publish(
         len(report.contents),
         len(report.built),
         report.tests_passed,
-        [*report.warnings, *unknown],
+        [*report.warnings, *unknown, *pending_in(paths.forgotten)],
         _changes(before, _datasets(paths)),
     )
 

@@ -37,7 +37,7 @@ def pseudonymiser_of(paths: Paths, lake: Lake) -> Pseudonymiser:
     forgotten = ForgottenHosts(existing_key(paths.secrets, FORGET_KEY))
     pseudonymiser = Pseudonymiser(existing_key(paths.secrets, ADDRESS_KEY), forgotten=forgotten)
     own = pseudonymiser.fingerprint
-    marks = {mark for one in lake.live() if (mark := key_of(one.decoder_version)) and mark.startswith("key-")}
+    marks = _marks_of_keys(lake)
     others = ", ".join(sorted(marks - {own}))
     if marks and own not in marks:
         raise SecretsError(
@@ -47,6 +47,10 @@ def pseudonymiser_of(paths: Paths, lake: Lake) -> Pseudonymiser:
     if others:
         typer.echo(f"facts under {others} are not searched: run the command again with {ADDRESS_KEY} set to that key")
     return pseudonymiser
+
+
+def _marks_of_keys(lake: Lake) -> set[str]:
+    return {mark for one in lake.live() if (mark := key_of(one.decoder_version)) and mark.startswith("key-")}
 
 
 def host_keys_of(host: str, pseudonymiser: Pseudonymiser | None) -> tuple[str, set[str], str | None]:
@@ -115,7 +119,8 @@ def run_forget(host: str, var: Path | None, *, dry_run: bool, yes: bool) -> None
             _refuse_what_is_left(lake)
             # Copies of remote files may hold the host too; they are fetched again when they are needed.
             shutil.rmtree(paths.lake_cache, ignore_errors=True)
-            complete_in_list(paths.forgotten, searched, host_keys if fingerprint is None else {fingerprint})
+            elsewhere = _marks_of_keys(lake) - {searched} if fingerprint else set()
+            complete_in_list(paths.forgotten, {fingerprint} if fingerprint else host_keys, elsewhere)
     except LakeBusyError as error:
         typer.echo(f"error: {printable(error)}", err=True)
         raise typer.Exit(1) from error
