@@ -344,8 +344,8 @@ def test_a_lake_that_may_have_rows_of_a_listed_host_is_not_merged(
     for option in ([], ["--forgotten-checked"], ["--dry-run"]):
         said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", *option, status=1)
         assert (
-            said == f"{path}:1: rows of this host may be left: run sojourn forget again for the same host, with "
-            "the address key key-1"
+            said == f"{path}:1: rows of this host may be left: run sojourn forget again for the same host, "
+            "which had rows under the key key-1"
         )
         assert not (tmp_path / "all" / "lake").exists()
     complete_in_list(path, {"fm-1"}, set())

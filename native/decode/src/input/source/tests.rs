@@ -45,7 +45,7 @@ fn zeros_behind_gzip_members_are_padding() {
     }
     let mut reader = reader_over(&[gzip(b"first"), vec![0, 1]].concat());
     assert_eq!(read_all(&mut reader), b"first");
-    assert!(reader.fault().is_some(), "other bytes are no padding");
+    assert!(reader.fault().is_some(), "other bytes are not padding");
 }
 
 #[test]
