@@ -184,6 +184,7 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         "SELECT s, AVG(f) AS f FROM r GROUP BY s ORDER BY f DESC LIMIT 1",
         "SELECT s, COUNT(*) AS c, MAX(i) AS C FROM r GROUP BY s HAVING c > 3",
         "SELECT b AS T, MIN(i) FROM r WHERE 5.5 >= i GROUP BY T",
+        "SELECT s AS x, i AS x, COUNT(*) FROM r GROUP BY x",
         "SELECT n, COUNT(*), SUM(n) FROM r GROUP BY n",
         "SELECT format, COUNT(*) FROM r WHERE format = 'pcap' GROUP BY format",
         "SELECT COUNT(*) FROM r WHERE format IN ('pcap', 'x')",
@@ -255,6 +256,11 @@ def test_the_api_compares_days_with_days(day: str) -> None:
 def test_a_function_that_sqlglot_would_replace_stays(function: str) -> None:
     sql = f"SELECT {function}, COUNT(*) FROM r GROUP BY {function}"
     assert rewrite(sql, {"r": TYPES}.get) == sql
+
+
+def test_a_query_with_the_name_of_a_dataset_is_read_instead() -> None:
+    sql = "WITH Q AS (SELECT k FROM r LIMIT 3) SELECT COUNT(*) FROM q"
+    assert rewrite(sql, {"r": TYPES, "q": TYPES}.get) == sql
 
 
 def test_each_dataset_is_asked_for_once_and_none_after_no_answer() -> None:

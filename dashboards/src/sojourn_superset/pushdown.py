@@ -107,7 +107,7 @@ def _rewritten(sql: str, types_of: TypesOf) -> str:
         # sqlglot means something else by it, such as another function.
         return sql
     changed |= _fill_lists(tree)
-    ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]
     of_statement = _Types(types_of)
     for select, _ in names:
@@ -283,7 +283,7 @@ def _named_columns(
     In ORDER BY, a whole term is an alias if there is one. In GROUP BY, HAVING and other terms it is one only where no
     column has its name, and elsewhere never.
     """
-    if len({alias.lower() for alias in aliases}) < len(aliases):
+    if len({alias.lower() for alias in aliases}) < sum(isinstance(each, exp.Alias) for each in select.expressions):
         raise _StaysError
     parts = [part for name in ("group", "having", "order") if (part := select.args.get(name))]
     terms = {id(term.this) for part in parts if isinstance(part, exp.Order) for term in part.expressions}
