@@ -218,7 +218,11 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         "SELECT s, json_group_array(s) FROM r GROUP BY s",
         "SELECT s, COUNT(*) FILTER (WHERE s = 's1') FROM r GROUP BY s",
         "SELECT s, printf('%d', COUNT(*)) FROM r GROUP BY s",
-        # sqlglot would write another function or type.
+        "SELECT b, COUNT(*) FROM r GROUP BY b UNION ALL SELECT 'all', COUNT(*) FROM r",
+        "SELECT b, s FROM r UNION ALL SELECT 7, 8",
+        # sqlglot would write something else.
+        "SELECT COUNT(*) FROM r WHERE +t = 1",
+        "SELECT COUNT(*) FROM r WHERE +i = '5'",
         "SELECT s, MOD(AVG(f), 7) FROM r GROUP BY s",
         "SELECT k FROM r WHERE MOD(f, 0.3) > 0.1 AND t IN (SELECT t FROM r) ORDER BY k LIMIT 5",
         "SELECT CAST(i AS NUMERIC) / 2, COUNT(*) FROM r GROUP BY CAST(i AS NUMERIC) / 2",
@@ -252,7 +256,9 @@ def test_the_api_compares_days_with_days(day: str) -> None:
     assert ("d__ge=" in pushed) == (day == "2020-03-18")
 
 
-@pytest.mark.parametrize("function", ["CONCAT(s, t)", "JSON_EXTRACT(s, '$[0]')", "CAST(s AS DATE)", "MOD(i, 3)"])
+@pytest.mark.parametrize(
+    "function", ["1_000", "CONCAT(s, t)", "JSON_EXTRACT(s, '$[0]')", "CAST(s AS DATE)", "MOD(i, 3)"]
+)
 def test_a_function_that_sqlglot_would_replace_stays(function: str) -> None:
     sql = f"SELECT {function}, COUNT(*) FROM r GROUP BY {function}"
     assert rewrite(sql, {"r": TYPES}.get) == sql

@@ -146,6 +146,7 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     began = time.thread_time()
     assert counted("/", COOKIE=many + cookie) == ("user", "7")
     assert counted("/", COOKIE=many) == of_address
+    assert counted("/", AUTHORIZATION="," * 32_000) == of_address
     assert time.thread_time() - began < 0.01, "each takes the time of other connections"
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None

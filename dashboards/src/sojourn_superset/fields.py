@@ -98,6 +98,10 @@ class Text(String):  # type: ignore[misc]
 class Truth(IntBoolean):  # type: ignore[misc]
     """A boolean: true and false for the API, 1 and 0 for SQLite."""
 
+    def parse(self, value: Any) -> Any:
+        """Return the boolean, or what else a UNION has in its column as it is."""
+        return bool(value) if value in (0, 1) else value
+
     def quote(self, value: int | None) -> str:
         """Spell the value for a query parameter."""
         return "true" if value else "false"
@@ -115,6 +119,7 @@ class Other(String):  # type: ignore[misc]
 
 # looked up by shillelagh for every column type on the way into and out of SQLite
 type_map[BigInteger.type] = BigInteger
+type_map[Truth.type] = Truth
 
 
 def field_of(column: Column) -> Field[Any, Any]:

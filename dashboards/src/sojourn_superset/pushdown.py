@@ -52,8 +52,8 @@ GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
 FILLERS = frozenset({"as", "asc", "inner"})
 SYNONYMS = {"substring": "substr", "ifnull": "coalesce", "percentile_cont": "median"}
 """Words that sqlglot adds or takes away, and pairs of which it writes one for the other: SQLite takes both alike."""
-HEXADECIMAL = re.compile(r"\b0x[\da-f]", re.IGNORECASE)
-"""A number that sqlglot would write as a blob: 0x10 as x'10'."""
+ODD_NUMBER = re.compile(r"\b0x[\da-f]|\d_\d", re.IGNORECASE)
+"""Numbers that sqlglot would write as a blob, 0x10 as x'10', or as a number with a name, 1_000 as 1 AS _000."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 LARGEST_DOUBLE_WHOLE = 2**53
 """As a double, a whole number beyond this is the same as its neighbour."""
@@ -103,7 +103,7 @@ def rewrite(sql: str, types_of: TypesOf) -> str:
 def _rewritten(sql: str, types_of: TypesOf) -> str:
     tree = parse_one(sql, dialect="sqlite")
     changed = _say_median(tree)
-    if HEXADECIMAL.search(sql) or _words(sql) != _words(tree.sql(dialect="sqlite")):
+    if ODD_NUMBER.search(sql) or _words(sql) != _words(tree.sql(dialect="sqlite")):
         # sqlglot means something else by it, such as another function.
         return sql
     changed |= _fill_lists(tree)
@@ -130,10 +130,12 @@ def _rewritten(sql: str, types_of: TypesOf) -> str:
 
 
 def _words(sql: str) -> Counter[str]:
-    """Count the words of SQL, such as names of functions and types, but for those that change nothing."""
+    """Count the words of SQL, such as names of functions and types, but for those that change nothing, and each +."""
     tokens = tokenize(sql, dialect="sqlite")
     words = (token.text.lower() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER))
-    return Counter(SYNONYMS.get(word, word) for word in words if word.isidentifier() and word not in FILLERS)
+    return Counter(
+        SYNONYMS.get(word, word) for word in words if (word.isidentifier() and word not in FILLERS) or word == "+"
+    )
 
 
 def _name(projection: exp.Expression) -> str | None:

@@ -26,6 +26,8 @@ FREE_THREADS = 2
 """Threads that are kept for what belongs to nobody: `/health` and static files."""
 MOST_SESSIONS = 20
 """Cookies of a request that are tried as the session's. One is; a browser sends no more."""
+MOST_SCHEMES = 10
+"""Parts of a header of authorization that are looked at."""
 LONG_S = 1.0
 """What took so long may have held hundreds of MB, which the allocator keeps for the thread unless it is asked."""
 
@@ -176,7 +178,7 @@ def by_user(application: Any) -> Whose:
 
     def of_token(headers: Any) -> Any:
         # Other schemes may come before and after it, as Superset allows. It takes the first, and to read one costs.
-        parts = [part.split() for part in headers.get("AUTHORIZATION", "").split(",")]
+        parts = [part.split() for part in headers.get("AUTHORIZATION", "").split(",", MOST_SCHEMES)]
         token = next((words[1] for words in parts if len(words) == 2 and words[0] == "Bearer"), None)
         if token is not None:
             with application.app_context(), contextlib.suppress(PyJWTError, JWTExtendedException):
