@@ -134,7 +134,7 @@ def build(
     chosen = engine or DuckDbEngine(paths)
     is_same = served is not None and (served.get("fingerprint"), served.get("engine")) == (fingerprint, chosen.name)
     if served is not None and is_same and not force and not snapshots_with_another_list(paths.snapshots, forgotten):
-        return BuildReport(build_id=served["build_id"], built=False)
+        return BuildReport(build_id=served["build_id"], built=False, warnings=pending_in(paths.forgotten))
     if chosen.name == "duckdb":
         refuse_too_many_files(lake, memory_bytes())
     if say is not None and chosen.name == "duckdb":

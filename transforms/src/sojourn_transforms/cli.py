@@ -92,16 +92,16 @@ def build_command(
         console.print(f"[red]error:[/red] {markup(text)}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
     out = output_console()
-    if not report.built:
+    if report.built:
+        print_changes(out, report)
+        tables = f"{counted(report.tables_built, 'table')} built, {report.tables - report.tables_built} unchanged"
+        out.print(
+            f"{tables}; {counted(report.tests_passed, 'test')} passed; published to {markup(paths.snapshots)}",
+            soft_wrap=True,
+            highlight=False,
+        )
+    else:
         out.print(f"nothing changed since build {report.build_id}, which is being served")
-        return
-    print_changes(out, report)
-    tables = f"{counted(report.tables_built, 'table')} built, {report.tables - report.tables_built} unchanged"
-    out.print(
-        f"{tables}; {counted(report.tests_passed, 'test')} passed; published to {markup(paths.snapshots)}",
-        soft_wrap=True,
-        highlight=False,
-    )
     for warning in report.warnings:
         out.print(f"[yellow]warning:[/yellow] {markup(warning)}", soft_wrap=True, highlight=False)
 

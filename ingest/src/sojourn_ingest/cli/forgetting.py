@@ -50,7 +50,8 @@ def pseudonymiser_of(paths: Paths, lake: Lake) -> Pseudonymiser:
 
 
 def _marks_of_keys(lake: Lake) -> set[str]:
-    return {mark for one in lake.live() if (mark := key_of(one.decoder_version)) and mark.startswith("key-")}
+    marks = {key_of(one.decoder_version) for one in lake.live() if one.holds_facts}
+    return {mark for mark in marks if mark and mark.startswith("key-")}
 
 
 def host_keys_of(host: str, pseudonymiser: Pseudonymiser | None) -> tuple[str, set[str], str | None]:

@@ -118,7 +118,10 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
             same_contents += 1
         named = holder.source_path if holder is not None and is_other and _follows(commit) else None
         commits.append(MergedCommit(lake, commit, named))
-    keys = tuple(tuple(sorted({k for c in lake.live() if (k := key_of(c.decoder_version))})) for lake in lakes)
+    keys = tuple(
+        tuple(sorted({key for one in lake.live() if one.holds_facts and (key := key_of(one.decoder_version))}))
+        for lake in lakes
+    )
     commits.sort(key=lambda one: one.draft.name)
     return MergePlan(tuple(commits), same_paths, same_contents, keys)
 

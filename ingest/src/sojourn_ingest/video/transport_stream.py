@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sojourn_ingest.formats.content.xz_streams import XzStreams
 from sojourn_ingest.operator_error import OperatorError
 
 MP2T: Final = 33
@@ -115,8 +116,8 @@ def _readable(capture: Path) -> Iterator[Path]:
         return
     with tempfile.NamedTemporaryFile(suffix=".pcap") as plain:
         try:
-            with lzma.open(capture) as packed:
-                shutil.copyfileobj(packed, plain)
+            with capture.open("rb") as packed:
+                shutil.copyfileobj(XzStreams(packed), plain)
         except (lzma.LZMAError, EOFError) as error:
             raise VideoError(f"{capture}: not a whole xz file ({error}); copy it again") from error
         plain.flush()

@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.json_outline import UnfoldedLines
+from sojourn_ingest.formats.content.xz_streams import XzStreams
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.remote import local_file
 
@@ -102,8 +103,7 @@ def _decompressed(stored: BinaryIO, compression: str) -> Iterator[BinaryIO]:
         with gzip.open(stored, "rb") as unzipped:
             yield cast(BinaryIO, unzipped)
     elif compression == "xz":
-        with lzma.open(stored, "rb") as unzipped_xz:
-            yield cast(BinaryIO, unzipped_xz)
+        yield cast(BinaryIO, io.BufferedReader(XzStreams(stored), 2**17))
     elif compression == "zstd":
         with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
             yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Readable(unzipped_zstd))))
