@@ -79,7 +79,7 @@ class _Types:
             try:
                 self._types[table] = self._types_of(table)
             except ApiError:
-                # Whoever reads the rows is told.
+                # The adapter raises it again when it reads the rows.
                 self._is_answered = False
         return self._types.get(table)
 
