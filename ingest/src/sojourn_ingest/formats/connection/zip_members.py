@@ -5,16 +5,16 @@ What zipfile says of damage is not repeated: it quotes the names of files.
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from sojourn_ingest.formats.connection.tar_members import MOST_MEMBERS
+from sojourn_ingest.formats.content.named_damage import buffered
 from sojourn_ingest.input_error import InputError
 
 #: What stands before the content of a file, without its name.
@@ -75,22 +75,9 @@ def refused_entry(entry: zipfile.ZipInfo) -> str | None:
     return None if is_unpacked else "member_not_unpacked"
 
 
-class _Member(io.RawIOBase):
-    """A file of an archive, whose damage is an error of the input."""
-
-    def __init__(self, unpacked: BinaryIO) -> None:
-        self._unpacked = unpacked
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        try:
-            content = self._unpacked.read(len(buffer))
-        except tuple(DAMAGE) as error:
-            raise InputError("compression", f"zip: {DAMAGE[type(error)]}; {COPY_AGAIN}") from error
-        buffer[: len(content)] = content
-        return len(content)
+def _damage(error: Exception) -> InputError:
+    meaning = next(meaning for kind, meaning in DAMAGE.items() if isinstance(error, kind))
+    return InputError("compression", f"zip: {meaning}; {COPY_AGAIN}")
 
 
 @contextmanager
@@ -107,7 +94,7 @@ def opened_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[
     except DAMAGED_HEADER as error:
         raise InputError("compression", f"zip: its header is damaged; {COPY_AGAIN}") from error
     with unpacked:
-        yield cast(BinaryIO, io.BufferedReader(_Member(cast(BinaryIO, unpacked))))
+        yield buffered(unpacked, tuple(DAMAGE), _damage)
 
 
 def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:

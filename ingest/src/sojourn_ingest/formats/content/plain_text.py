@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from sojourn_ingest.formats.content.json_outline import UnfoldedLines
+from sojourn_ingest.formats.content.named_damage import buffered
 from sojourn_ingest.formats.content.xz_streams import XzStreams
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.remote import local_file
@@ -106,7 +107,7 @@ def _decompressed(stored: BinaryIO, compression: str) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, io.BufferedReader(XzStreams(stored), 2**17))
     elif compression == "zstd":
         with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, _Readable(unzipped_zstd))))
+            yield buffered(unzipped_zstd, OSError, lambda error: _DamagedStreamError(str(error)))
     else:
         message = f"{compression} is not read for this format; decompress the file first"
         raise InputError("unsupported_compression", message)
@@ -118,24 +119,6 @@ class _DamagedStreamError(Exception):
 
 #: What reading a damaged compressed stream raises.
 DAMAGED_STREAM = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, _DamagedStreamError)
-
-
-class _Readable(io.RawIOBase):
-    """A stream of Arrow as a raw stream of Python, which can be read by lines once it is buffered."""
-
-    def __init__(self, stream: pa.NativeFile) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        try:
-            content = self._stream.read(len(buffer))
-        except OSError as error:
-            raise _DamagedStreamError(str(error)) from error
-        buffer[: len(content)] = content
-        return len(content)
 
 
 @contextmanager
