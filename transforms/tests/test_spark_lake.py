@@ -329,19 +329,22 @@ def test_a_build_over_an_object_store_gives_the_same_marts(
     lake = Lake(bucket, tmp_path / "cache")
     runs = [folder for folder in sorted(sample.iterdir()) if folder.is_dir()][:2]
     ingest(lake, session, *runs)
-    marts, project = ("run_queuing_delay", "ingest_outcome"), repository / "models"
+    keys = {
+        "capture_rtt_histogram": ("dataset", "service", "leg", "rtt_basis", "start_date", "bin_index"),
+        "ingest_outcome": ("source_path", "content_hash"),
+    }
+    project = repository / "models"
     warehouse, contents = tmp_path / "warehouse" / "warehouse.duckdb", lake_contents_of(lake, TABLES)
     with lake.reading():
         register_lake(session, lake)
-        on_spark = compiled_project(project, "spark").of(marts).statements
+        on_spark = compiled_project(project, "spark").of(keys).statements
         run_statements(SparkTables(session, lake, project), on_spark, contents, lambda _: None)
         with open_warehouse(warehouse, None) as connection:
             tables = DuckDbTables(connection, project)
             register_lake_in_duckdb(connection, lake, contents)
-            on_duckdb = compiled_project(project, "duckdb").of(marts).statements
+            on_duckdb = compiled_project(project, "duckdb").of(keys).statements
             run_statements(tables, on_duckdb, contents, lambda _: None)
-    keys = {"run_queuing_delay": ("study_id", "run_id", "role"), "ingest_outcome": ("source_path", "content_hash")}
-    for name in marts:
+    for name in keys:
         left, right = tmp_path / f"{name}-duckdb.parquet", tmp_path / f"{name}-spark.parquet"
         pq.write_table(session.table(f"{MART_LAYER}.{name}").toArrow(), right)
         with duckdb.connect(str(warehouse), read_only=True) as connection:
