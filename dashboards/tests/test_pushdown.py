@@ -211,6 +211,18 @@ def of_both(contract: Contract) -> Iterator[Callable[[str], None]]:
         "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE k < 0)",
         "SELECT k FROM r WHERE t IN (SELECT t FROM r WHERE t > x'31')",
         "SELECT COUNT(*) FROM r WHERE k < 9 AND t NOT IN (SELECT t FROM r WHERE k < 0)",
+        "SELECT COUNT(*) FROM r WHERE t IN (SELECT k FROM r UNION SELECT '1.0')",
+        "SELECT COUNT(*) FROM r WHERE t IN (SELECT t FROM r WHERE k < 0 EXCEPT SELECT 2)",
+        "SELECT COUNT(*) FROM r WHERE i IN (5, 16) AND t IN (SELECT HEX(t) FROM r WHERE k < 0)",
+        "SELECT k FROM r UNION ALL SELECT k FROM r WHERE t IN (SELECT CAST(t AS NUMERIC) FROM r WHERE k < 0)",
+        "WITH none AS (SELECT t FROM r WHERE k < 0) SELECT k FROM r WHERE i = 5 AND t IN none",
+        "SELECT s, SUM(CAST(i AS INT)) FROM r WHERE t IN (SELECT t FROM r WHERE k < 0) GROUP BY s",
+        # Of no rows there are no groups, and no constants.
+        "SELECT MAX(CASE WHEN 1 = 1 THEN 5 END), SUM(CASE 1 WHEN 1 THEN 1 ELSE 0 END) FROM r WHERE s = 'none'",
+        *(
+            f"SELECT {key} AS c, COUNT(*) FROM r WHERE s = 'none' GROUP BY {key}"
+            for key in ("date('2026-01-01')", "NULL", "1 + 1", "('all')")
+        ),
         # Functions that the API has not, or not of the type.
         "SELECT AVG(b), SUM(b), MAX(b) FROM r",
         "SELECT SUM(CASE WHEN b THEN b END) FROM r",

@@ -282,11 +282,9 @@ def test_a_statement_that_takes_too_long_is_stopped(contract: Contract) -> None:
     with engine.connect() as opened:
         said = refusal(opened, NUMBERS.format(rows=10**12) + " SELECT COUNT(*) FROM n")
         assert "the statement took longer than 0.5 s and was stopped" in said
-        # Rows that are read one after the other belong to it.
-        rows = opened.execute(text(NUMBERS.format(rows=10**12) + " SELECT x FROM n"))
+        # Its rows belong to it.
         with pytest.raises((DBAPIError, Error), match="took longer"):
-            for _ in rows:
-                pass
+            opened.execute(text(NUMBERS.format(rows=10**12) + " SELECT x FROM n"))
         # The time of the next begins anew.
         assert opened.execute(text("SELECT COUNT(*) FROM run_harm")).scalar() == 8
     engine.dispose()

@@ -50,7 +50,10 @@ GROUPING = frozenset({"VARCHAR", "BOOLEAN", "DATE", *NUMBERS})
 """Types of columns that group, and whose values SQLite and the API sort alike."""
 
 FILLERS = frozenset({"as", "asc", "inner"})
-SYNONYMS = {"substring": "substr", "ifnull": "coalesce", "percentile_cont": "median"}
+SYNONYMS = {
+    "substring": "substr", "ifnull": "coalesce", "percentile_cont": "median",
+    "int": "integer", "bigint": "integer", "float": "real", "double": "real", "varchar": "text",
+}  # fmt: skip
 """Words that sqlglot adds or takes away, and pairs of which it writes one for the other: SQLite takes both alike."""
 ODD_NUMBER = re.compile(r"\b0x[\da-f]|\d_\d", re.IGNORECASE)
 """Numbers that sqlglot would write as a blob, 0x10 as x'10', or as a number with a name, 1_000 as 1 AS _000."""
@@ -106,7 +109,6 @@ def _rewritten(sql: str, types_of: TypesOf) -> str:
     if ODD_NUMBER.search(sql) or _words(sql) != _words(tree.sql(dialect="sqlite")):
         # sqlglot means something else by it, such as another function.
         return sql
-    changed |= _fill_lists(tree)
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     names = [(select, [_name(each) for each in select.expressions]) for select in tree.find_all(exp.Select)]
     of_statement = _Types(types_of)
@@ -155,29 +157,6 @@ def _say_median(tree: exp.Expression) -> bool:
     return renamed
 
 
-def _fill_lists(tree: exp.Expression) -> bool:
-    """Give each list of values that a query selects a null, which nothing equals; return whether there is one.
-
-    SQLite hands the list to a virtual table, for which apsw 3.54.1 fails if it is empty.
-    """
-    changed = False
-    # The innermost first: those within a query are copied with it.
-    for node in reversed(list(tree.find_all(exp.In))):
-        query, parent = node.args.get("query"), node.parent
-        while isinstance(parent, exp.And | exp.Or | exp.Paren):
-            parent = parent.parent
-        # Elsewhere it would matter that the answer is null and not false, and no table is handed the list.
-        if not isinstance(query, exp.Subquery) or not isinstance(parent, exp.Where | exp.Join):
-            continue
-        if isinstance(node.this, exp.Tuple):
-            continue
-        # SQLite takes the type of the list from the last part.
-        filled = exp.union(exp.select(exp.Null()), exp.select("*").from_(query.this.subquery()), distinct=False)
-        node.set("query", filled.subquery())
-        changed = True
-    return changed
-
-
 def _push(select: exp.Select, ctes: set[str], types_of: TypesOf) -> None:
     """Change one SELECT in place; raise _StaysError before anything was changed."""
     group = select.args.get("group")
@@ -202,6 +181,9 @@ def _push(select: exp.Select, ctes: set[str], types_of: TypesOf) -> None:
     tested = [test for aggregate in aggregates for test in _tests_of_cases(aggregate)]
     columns = sorted({column.name for part in [*keys, *kept, *tested] for column in part.find_all(exp.Column)})
     if any(types[name] not in GROUPING for name in columns):
+        raise _StaysError
+    if not columns and (keys or tested):
+        # Of no rows the API makes one group, in which a constant has a value.
         raise _StaysError
     plain = {key.name for key in keys if isinstance(key, exp.Column)}
     requested, replaced = _over_groups(aggregates, types, set(columns) <= plain)

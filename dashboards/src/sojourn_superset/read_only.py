@@ -18,6 +18,7 @@ from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
 from sojourn_superset.percentiles import bound_percentiles
+from sojourn_superset.virtual_table import values_one_by_one
 
 LARGEST_VALUE_BYTES = 2**18
 """Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB.
@@ -42,6 +43,9 @@ DEFAULT_TIMEOUT_S = 60.0
 """Seconds that a statement may take, unless the database's `timeout_s` says otherwise."""
 STEPS_BETWEEN_CHECKS = 100
 """Steps of SQLite's machine after which it asks for the time: some microseconds, but each may call a function."""
+
+EMPTY_LIST_ERROR = "<NULL>"
+"""What apsw 3.54.1 says where an IN has no values, and its table takes them all at once."""
 
 ALLOWED = frozenset(
     {
@@ -111,7 +115,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     Raises
     ------
     ProgrammingError
-        By `execute` and while rows are read, if a statement would do anything but read.
+        By `execute`, if a statement would do anything but read.
     OperationalError
         By the same, if it takes too long, or too much memory.
     """
@@ -121,24 +125,32 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
         self.connection = connection
 
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
-        """Execute a statement; its time begins."""
+        """Execute a statement and read its rows; its time begins."""
         self.connection.begin_statement()
         with self.connection.errors_in_words():
-            super().execute(operation, parameters)
+            try:
+                self._read(operation, parameters)
+            except (ProgrammingError, apsw.SQLError) as error:
+                if str(error) != EMPTY_LIST_ERROR:
+                    raise
+                with values_one_by_one():
+                    # apsw has a plan for each text, which a blank makes another one.
+                    self._read(f"{operation} ", parameters)
         return self
+
+    def _read(self, operation: str, parameters: tuple[Any, ...] | None) -> None:
+        super().execute(operation, parameters)
+        self._results: Iterator[tuple[Any, ...]] = iter(list(self._results))
 
     def _convert(self, cursor: Any) -> Iterator[tuple[Any, ...]]:
         size = 0
-        with self.connection.errors_in_words():
-            for row in super()._convert(cursor):
-                size += sum(
-                    VALUE_BYTES + len(value) if isinstance(value, str | bytes) else VALUE_BYTES for value in row
+        for row in super()._convert(cursor):
+            size += sum(VALUE_BYTES + len(value) if isinstance(value, str | bytes) else VALUE_BYTES for value in row)
+            if size > LARGEST_RESULT_BYTES:
+                raise OperationalError(
+                    f"the result is larger than {LARGEST_RESULT_BYTES // 2**20} MiB; ask for fewer rows or columns"
                 )
-                if size > LARGEST_RESULT_BYTES:
-                    raise OperationalError(
-                        f"the result is larger than {LARGEST_RESULT_BYTES // 2**20} MiB; ask for fewer rows or columns"
-                    )
-                yield row
+            yield row
 
     def _create_table(self, uri: str) -> None:
         # by shillelagh, when a statement names a dataset for the first time

@@ -10,6 +10,9 @@ It also has SQLite ask once for each value of an IN, which is a request to the A
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import apsw
@@ -22,6 +25,19 @@ from shillelagh.filters import Operator
 ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_OFFSET}
 
 _bounds_of_single_values = vt.get_all_bounds
+
+
+_are_lists_whole = ContextVar("_are_lists_whole", default=True)
+
+
+@contextmanager
+def values_one_by_one() -> Iterator[None]:
+    """Have statements that are planned meanwhile ask for each value of an IN on its own."""
+    token = _are_lists_whole.set(False)
+    try:
+        yield
+    finally:
+        _are_lists_whole.reset(token)
 
 
 class AnyOf(frozenset[Any]):
@@ -48,7 +64,8 @@ def best_index(table: VTTable, info: Any) -> bool:
         if use is not None:
             position, checked = use
             # As a boolean, a 2 would become true before anybody could tell.
-            if info.get_aConstraintUsage_in(number) and not isinstance(columns[names[column]], IntBoolean):
+            is_list = _are_lists_whole.get() and info.get_aConstraintUsage_in(number)
+            if is_list and not isinstance(columns[names[column]], IntBoolean):
                 info.set_aConstraintUsage_in(number, True)
             info.set_aConstraintUsage_argvIndex(number, position + 1)
             info.set_aConstraintUsage_omit(number, checked)
