@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sojourn_ingest.secrets_file import FORGOTTEN_LIST
+
 if TYPE_CHECKING:
     from sojourn_ingest.lake import Lake, Storage
 
@@ -79,7 +81,7 @@ class Paths:
     @property
     def forgotten(self) -> Path:
         """The list of forgotten hosts; outside the lake, so that a new lake keeps to it."""
-        return self.var / "forgotten.jsonl"
+        return self.var / FORGOTTEN_LIST
 
     @property
     def generated(self) -> Path:

@@ -13,6 +13,8 @@ from sojourn_ingest.operator_error import OperatorError
 
 ADDRESS_KEY = "SOJOURN_ADDRESS_KEY"
 FORGET_KEY = "SOJOURN_FORGET_KEY"
+#: Beside the secrets: the hosts that the forget key keeps out.
+FORGOTTEN_LIST = "forgotten.jsonl"
 PLAIN_VALUE = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 
 GENERATORS: dict[str, Callable[[], str]] = {
@@ -64,11 +66,19 @@ def _line(name: str, value: str) -> str:
 
 
 def ensure_secrets(path: Path) -> dict[str, str]:
-    """Return the settings in ``path``, generating those that are missing; the file is readable by its owner only."""
+    """Return the settings in ``path``, generating those that are missing; the file is readable by its owner only.
+
+    Raises
+    ------
+    SecretsError
+        As :func:`read_secrets` does; or if the forget key is missing, and hosts are forgotten under it.
+    """
     settings = read_secrets(path)
     missing = [name for name in GENERATORS if name not in settings]
     if not missing:
         return settings
+    if FORGET_KEY in missing and FORGET_KEY not in os.environ:
+        _refuse_forgotten_hosts(path.with_name(FORGOTTEN_LIST), path)
     settings |= {name: GENERATORS[name]() for name in missing}
     path.parent.mkdir(parents=True, exist_ok=True)
     body = "# Generated at first start. Keep it: the address key makes pseudonyms comparable between ingests.\n"
@@ -93,6 +103,15 @@ def ensure_secrets(path: Path) -> dict[str, str]:
     finally:
         temporary.unlink(missing_ok=True)
     return settings
+
+
+def _refuse_forgotten_hosts(forgotten: Path, path: Path) -> None:
+    """Refuse another forget key, under which the hosts of the list would be unknown, and come back."""
+    if forgotten.exists() and forgotten.stat().st_size:
+        raise SecretsError(
+            f"{FORGET_KEY} is neither set nor in {path}, and the hosts in {forgotten} are only known under it: "
+            "restore secrets.env from a backup; if it is lost, remove the list and forget each host again"
+        )
 
 
 def _keep_out_of_git(folder: Path) -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_ingest.secrets_file import ADDRESS_KEY, GENERATORS, address_key, ensure_secrets, read_secrets
+from sojourn_ingest.secrets_file import (
+    ADDRESS_KEY,
+    FORGOTTEN_LIST,
+    GENERATORS,
+    SecretsError,
+    address_key,
+    ensure_secrets,
+    read_secrets,
+)
 
 
 def test_every_secret_is_generated_and_kept(tmp_path: Path) -> None:
@@ -26,6 +34,24 @@ def test_own_settings_survive_and_only_missing_ones_are_added(tmp_path: Path) ->
     path = tmp_path / "secrets.env"
     path.write_text("SUPERSET_ADMIN_PASSWORD=mine\n")
     assert ensure_secrets(path)["SUPERSET_ADMIN_PASSWORD"] == "mine"
+
+
+def test_a_lost_forget_key_is_not_replaced_while_hosts_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, forgotten = tmp_path / "secrets.env", tmp_path / FORGOTTEN_LIST
+    forgotten.write_text('{"fingerprint": "f"}\n')
+    for present in ("", "SOJOURN_ADDRESS_KEY=mine\n"):
+        path.write_text(present)
+        with pytest.raises(SecretsError, match="restore secrets.env from a backup"):
+            ensure_secrets(path)
+        assert path.read_text() == present
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "kept elsewhere")
+    assert ensure_secrets(path)["SOJOURN_ADDRESS_KEY"] == "mine"
+    monkeypatch.delenv("SOJOURN_FORGET_KEY")
+    path.unlink()
+    forgotten.write_text("")
+    assert set(ensure_secrets(path)) == set(GENERATORS)
 
 
 @pytest.mark.parametrize(
