@@ -39,6 +39,7 @@ class ContentAttempts:
         unread = replace(draft)
         chosen, compatible = self._begin(draft, source, chosen)
         decoded = self._decode(draft, source, chosen)
+        draft.note_damage(decoded.error or decoded.reading.fault)
         if not draft.content_hash:
             # The reader ended before it.
             try:
@@ -70,6 +71,7 @@ class ContentAttempts:
             same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
             copied = commit.duplicate_of is not None
             still_held = not copied or bool(state.lake.holding_facts(commit.content_hash))
+            same_content = same_content and draft.is_damaged_like(commit)
             if same_content and commit.decoder_version in compatible and still_held and not superseded:
                 return Attempt(draft.path, commit, "unchanged")
         holder = self._holder(draft, chosen, compatible, superseded)
@@ -78,7 +80,7 @@ class ContentAttempts:
         draft.version = holder.decoder_version
         for commit in state.lake.at_path(draft.source_path):
             same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
-            if same and commit.decoder_version == draft.version:
+            if same and commit.decoder_version == draft.version and draft.is_damaged_like(commit):
                 return Attempt(draft.path, commit, "unchanged")
         return Attempt(draft.path, state.commit(draft.duplicate(holder), (), superseded=superseded), "new")
 
@@ -97,6 +99,8 @@ class ContentAttempts:
         if decoded.error is not None:
             return self.reject(draft, decoded.error, decoded.reading)
         state, reading = self._state, decoded.reading
+        # A reader may end before the damage.
+        reading.fault = reading.fault or draft.damage
         superseded = state.superseded_recording(draft)
         commit = state.commit(draft.read(reading), decoded.files, reading.subject, superseded=superseded)
         return Attempt(draft.path, commit, "new", dict(reading.refused))
@@ -126,6 +130,9 @@ class ContentAttempts:
         lake = self._state.lake
         for version in compatible:
             commit = lake.facts_of(draft.content_hash, version)
+            if commit is not None and commit.source_path == draft.source_path:
+                # Facts of a file as it was: it is damaged now, or no longer.
+                return None
             if commit is not None:
                 return commit
         for commit in lake.holding_facts(draft.content_hash):

@@ -13,6 +13,8 @@ from sojourn_ingest.remote import RemotePath
 from sojourn_ingest.remote.copies import state_of_copy
 from sojourn_ingest.session.recorded_paths import path_text
 
+#: Reasons that say of a compressed file that it is damaged.
+DAMAGE = ("compression", "checksum", "expands_too_far")
 #: The decoder version of what no format recognised.
 # A version of its own, not of the package: an outcome is a fact, and does not change with a release.
 UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
@@ -32,6 +34,9 @@ class Draft:
     compression: str = "none"
     format: str | None = None
     version: str = UNRECOGNISED_VERSION
+    #: What keeps a compressed file from being decompressed whole, once that is known.
+    damage: InputError | None = None
+    is_damage_known: bool = False
     #: The files of a recording or a pair with size and time of modification, as they were hashed.
     seen: tuple[tuple[Path, int, int], ...] = ()
 
@@ -39,6 +44,15 @@ class Draft:
     def source_path(self) -> str:
         """The path as text, even if its bytes are not UTF-8."""
         return path_text(self.path)
+
+    def note_damage(self, fault: InputError | None) -> None:
+        """Take the fault that a file was read through with, if it is one of its compression."""
+        self.damage = fault if fault is not None and fault.reason in DAMAGE else None
+        self.is_damage_known = True
+
+    def is_damaged_like(self, commit: Commit) -> bool:
+        """Return whether a file of a commit's content is damaged if that one is: what can be read may be the same."""
+        return not self.is_damage_known or (self.damage is not None) == (commit.reason in DAMAGE)
 
     def read_another_version(self) -> bool:
         """Return whether a remote file, or a part, was another one when it was copied to be read than was hashed."""
@@ -89,9 +103,10 @@ class Draft:
 
     def duplicate(self, holder: Commit) -> Outcome:
         """Return the outcome of a content that another path holds."""
-        fault = None if holder.reason is None else InputError(holder.reason, holder.message or "")
+        of_content = None if holder.reason is None else InputError(holder.reason, holder.message or "")
+        fault = self.damage or of_content
         reading = Reading(records_read=holder.records_read, fault=fault)
-        status: Literal["ok", "partial"] = "ok" if holder.status == "ok" else "partial"
+        status: Literal["ok", "partial"] = "ok" if holder.status == "ok" and fault is None else "partial"
         return self._outcome(status, reading, duplicate_of=holder.source_path)
 
     def rejected(self, error: InputError, reading: Reading) -> Outcome:

@@ -41,6 +41,8 @@ class FileAttempts:
                 draft.take_state_of_copy()
                 source, draft.content_hash = opened.source, opened.content_hash
                 draft.compression = source.compression
+                if not source.to_hash:
+                    draft.note_damage(opened.fault)
                 if opened.fault is not None and source.plain_bytes == 0:
                     raise opened.fault
                 chosen = self._state.registry.recognise(source)

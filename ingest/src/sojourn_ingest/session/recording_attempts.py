@@ -111,8 +111,9 @@ class RecordingAttempts:
         draft.version = state.versions.of(reader)
         with lake.deciding(draft.content_hash):
             for commit in lake.at_path(draft.source_path):
-                same = [(part.source_path, part.content_hash) for part in commit.parts] == [
-                    (part.source_path, part.content_hash) for part in parts
+                # A file that is damaged where it was whole has another size, even if the same can be read of it.
+                same = [(part.source_path, part.content_hash, part.size_bytes) for part in commit.parts] == [
+                    (part.source_path, part.content_hash, part.size_bytes) for part in parts
                 ]
                 if same and commit.decoder_version in state.versions.compatible(reader):
                     return attempts_of(draft.path, commit, "unchanged")
