@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import struct
 import tarfile
 import time
@@ -19,11 +20,14 @@ from sojourn_ingest.formats.connection import tar_members, zip_members
 from sojourn_ingest.formats.interface import InputError, Reading
 
 END = bytes(1024)
+NUMBERS = itertools.count()
 
 
-def entry(content: bytes = b"", kind: bytes = tarfile.REGTYPE, name: str = "a", size: int | None = None) -> bytes:
-    """Return a header, which may state another size, and the content behind it."""
-    header = tarfile.TarInfo(name)
+def entry(
+    content: bytes = b"", kind: bytes = tarfile.REGTYPE, name: str | None = None, size: int | None = None
+) -> bytes:
+    """Return a header, which may state another size, and the content behind it; no two have one name by default."""
+    header = tarfile.TarInfo(f"{next(NUMBERS)}.json" if name is None else name)
     header.type, header.size = kind, len(content) if size is None else size
     return header.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
 
@@ -111,6 +115,43 @@ def test_a_member_without_its_holes_is_counted(tmp_path: Path) -> None:
     mapped = with_checksum(bytes(header[:512])) + bytes(504) + b"\1" + bytes(519) + bytes(header[512:])
     rows, reading = read_of(tmp_path / "a.tar", entry(ndt7()), *sparse, mapped, entry(ndt7()), END)
     assert (rows, reading.refused, reading.fault) == (2, {"sparse_member": 4}, None)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        entry(ndt7(), name="./a"),
+        entry(b"10 path=a\n", tarfile.XHDTYPE) + entry(ndt7()),
+        entry(b"./a\0", tarfile.GNUTYPE_LONGNAME) + entry(ndt7()),
+    ],
+)
+def test_of_members_with_one_name_the_first_is_read_and_the_others_are_a_fault(tmp_path: Path, second: bytes) -> None:
+    rows, reading = read_of(tmp_path / "a.tar", entry(ndt7(), name="a"), second, entry(ndt7()), END)
+    assert (rows, reading.refused) == (2, {"repeated_member": 1})
+    assert reading.fault is not None
+    assert reading.fault.message.startswith("member 2 of the archive has the name of an earlier one")
+
+
+def test_of_files_of_a_zip_archive_with_one_name_the_first_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", ndt7())
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a", ndt7())
+    batches, reading = read(path)
+    assert (len(rows_of(batches)), reading.refused) == (1, {"repeated_member": 1})
+    assert reading.fault is not None
+
+
+def test_names_may_be_longer_than_their_field(tmp_path: Path) -> None:
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        with tarfile.open(tmp_path / "a.tar", "w", format=form) as archive:
+            for number in range(3):
+                header = tarfile.TarInfo("/".join([f"{number}" * 50, "b" * 50, "c" * 50]))
+                header.size = len(ndt7())
+                archive.addfile(header, io.BytesIO(ndt7()))
+        batches, reading = read(tmp_path / "a.tar")
+        assert (len(rows_of(batches)), reading.refused, reading.fault) == (3, {}, None)
 
 
 def test_a_member_of_a_kind_that_is_not_read_is_counted(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ mod layout;
 mod tar;
 mod zip;
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::capture::archive::layout::skip_bytes;
+use crate::capture::archive::layout::{repeated, skip_bytes};
 use crate::capture::archive::zip::Zipped;
 use crate::capture::reader::CaptureReader;
 use crate::input::source::PlainReader;
@@ -133,6 +134,8 @@ pub(crate) struct Archive {
     form: Form,
     /// Files of the archive that were begun.
     members: u64,
+    /// What stands for their names.
+    names: HashSet<u64>,
     /// Files of the archive that are no captures, by what they are.
     pub(crate) refused: Vec<(PacketRefusal, u64)>,
     /// The first fault of the archive, or of a member that could not be begun.
@@ -167,6 +170,7 @@ impl Archive {
             })),
             form,
             members: 0,
+            names: HashSet::new(),
             refused: Vec::new(),
             fault: None,
         }
@@ -237,6 +241,7 @@ impl Archive {
                     format!("{count} are stored in a way that is not read")
                 }
                 PacketRefusal::MemberSparse => format!("{count} are sparse files"),
+                PacketRefusal::MemberRepeated => format!("{count} have the name of an earlier one"),
                 _ => format!("{count} are other files"),
             })
             .collect();
@@ -275,17 +280,22 @@ impl Archive {
                         member_bytes: file.bytes,
                         padding_bytes: file.padding_bytes,
                     };
-                    (file.refusal, left)
+                    (file.name, file.refusal, left)
                 })
             }),
             Form::Zip => zip::next(&mut content.source, self.members)
-                .map(|file| file.map(|(refusal, zipped)| (refusal, Left::Zipped(Box::new(zipped))))),
+                .map(|file| file.map(|file| (file.name, file.refusal, Left::Zipped(Box::new(file.zipped))))),
         };
         match next {
-            Ok(file) => file.map(|(refusal, left)| {
+            Ok(file) => file.map(|(name, refusal, left)| {
                 content.left = left;
                 content.member_start = content.source.offset();
                 content.member_plain_bytes = 0;
+                if !self.names.insert(name) {
+                    self.fault
+                        .get_or_insert_with(|| repeated(content.member_start, self.members + 1));
+                    return Err(PacketRefusal::MemberRepeated);
+                }
                 refusal.map_or(Ok(()), Err)
             }),
             Err(fault) => {

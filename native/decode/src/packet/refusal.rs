@@ -10,6 +10,7 @@ refusals! {
         MemberEncrypted = "member_encrypted": "an encrypted file in a zip archive; unpack it",
         MemberNotUnpacked = "member_not_unpacked": "a file in a zip archive with a compression other than deflate, or of a kind in a tar archive that is not read, such as the rest of one on another volume; unpack it",
         MemberSparse = "sparse_member": "a file that tar stored without its holes; unpack it",
+        MemberRepeated = "repeated_member": "a file with the name of an earlier one in the archive, which unpacking would replace; unpack it",
         LengthImplausible = "length_implausible": "the original length is above 1 MiB, twice the largest packet that a host passes on in one piece",
         TimeImplausible = "time_implausible": "the time is before 1970 or after 2106, its fraction is a second or more, or a block without a time comes before any block with one",
         LinkHeaderCut = "link_header_cut": "the captured bytes end inside the link header",

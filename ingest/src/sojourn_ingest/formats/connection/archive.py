@@ -42,6 +42,7 @@ HEAD_BYTES = 65_536
 #: A member up to this size is read at once, which is quicker; a larger one is streamed.
 SMALL_MEMBER_BYTES = 2**20
 MAGIC_BYTES = 16
+REPEATED = "repeated_member"
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
 
@@ -95,7 +96,7 @@ class ConnectionArchive(ConnectionFormat):
     @property
     def version(self) -> str:
         """Version of the reader, with those of the readers of its members."""
-        return "archive-6+" + "+".join(member.version for member in self._members)
+        return "archive-7+" + "+".join(member.version for member in self._members)
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the magic of an archive."""
@@ -121,6 +122,8 @@ class ConnectionArchive(ConnectionFormat):
                     reason = member.refusal or (None if member.size else "empty_member")
                     if reason is not None:
                         reading.refuse(reason)
+                        if reason == REPEATED:
+                            reading.fault = reading.fault or _repeated(members.place)
                         continue
                     expansion.begin(member.size)
                     try:
@@ -140,6 +143,7 @@ class ConnectionArchive(ConnectionFormat):
         with local_file(source.path) as (local,), opened_zip(Path(local)) as archive:
             files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
             repeated = overlapping(files)
+            names: set[str] = set()
             overlap = InputError("corrupt_record", "zip: it overlaps another file; make the archive again")
             if stands_behind_files(archive):
                 message = "zip archive holds files before those of its list; copy the file again, or unpack archives "
@@ -148,6 +152,11 @@ class ConnectionArchive(ConnectionFormat):
                 if entry in repeated:
                     _refuse_member(place, overlap, reading)
                     continue
+                if entry.filename in names:
+                    reading.refuse(REPEATED)
+                    reading.fault = reading.fault or _repeated(place)
+                    continue
+                names.add(entry.filename)
                 reason = refused_entry(entry) or (None if entry.file_size else "empty_member")
                 if reason is not None:
                     reading.refuse(reason)
@@ -209,6 +218,11 @@ class ConnectionArchive(ConnectionFormat):
                     reading.refuse(reason, count)
             if inner.fault is not None:
                 raise inner.fault
+
+
+def _repeated(place: int) -> InputError:
+    message = f"member {place} of the archive has the name of an earlier one, whose place it takes; "
+    return InputError("corrupt_record", f"{message}unpack the archive and give its folder")
 
 
 def _refuse_member(place: int, error: InputError, reading: Reading) -> None:

@@ -1,6 +1,6 @@
 """Files of a tar archive (POSIX.1-2001: ustar, pax; GNU tar), read as a stream, in the same memory whatever it holds.
 
-Entries with the name of the next one are passed over, because nothing repeats the names; of pax, the size is needed.
+Nothing repeats the names of files, which are only compared: one that comes twice replaces the earlier file.
 The tarfile module of the standard library keeps what they state, reads them recursively, and in older versions takes
 quadratic time for them.
 """
@@ -22,6 +22,8 @@ LONGEST_NAME_BYTES = 2**20
 BLOCK_BYTES = 512
 SKIPPED_BYTES = 2**16
 NAME, SIZE, CHECKSUM, KIND = slice(0, 100), slice(124, 136), slice(148, 156), slice(156, 157)
+#: The beginning of a longer name, but in the format of GNU tar.
+MAGIC, POSIX, PREFIX = slice(257, 263), b"ustar\0", slice(345, 500)
 #: Whether blocks with more of the map of a sparse file follow its header, and such a block.
 MAP_CONTINUES, BLOCK_CONTINUES = 482, 504
 FILES = (b"0", b"\0", b"7")
@@ -30,10 +32,11 @@ SPARSE = b"S"
 WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")
 #: Labels of volumes, lists of names, and attributes: what follows is no file.
 WITHOUT_FILE = (b"V", b"D", b"N", b"A", b"E")
-LONG_NAMES = (b"L", b"K")
+LONG_NAME, LONG_NAMES = b"L", (b"L", b"K")
 PAX, PAX_OF_ALL = (b"x", b"X"), b"g"
-#: Records of pax: their length, a key and a value. No more than these two are looked for, so other ones may be damaged.
+#: Records of pax: length, key and value. Only these three are looked for, so other ones may be damaged.
 PAX_SIZE = re.compile(rb"(?<![^\n])\d{1,9} size=(\d{1,20})\n")
+PAX_PATH = re.compile(rb"(?<![^\n])\d{1,9} path=([^\n]*)\n")
 PAX_SPARSE = re.compile(rb"(?<![^\n])\d{1,9} GNU\.sparse\.")
 
 
@@ -81,6 +84,7 @@ class TarMembers:
         self.stream = stream
         #: The number of the current file.
         self.place = 0
+        self._names: set[int] = set()
 
     def __iter__(self) -> Iterator[TarMember]:
         """Yield the files.
@@ -91,7 +95,7 @@ class TarMembers:
             ``corrupt_record``, ``truncated``, ``too_many_members``.
         """
         members = names = 0
-        pax = b""
+        pax = long_name = b""
         while (header := self._header()) is not None:
             kind, size = header[KIND], self._number(header[SIZE])
             if kind in LONG_NAMES or kind in PAX or kind == PAX_OF_ALL:
@@ -101,6 +105,7 @@ class TarMembers:
                 content = self._exactly(size)
                 self.pass_over(-size % BLOCK_BYTES)
                 pax = content if kind in PAX else pax
+                long_name = content if kind == LONG_NAME else long_name
                 continue
             members += 1
             if members > MOST_MEMBERS:
@@ -109,7 +114,8 @@ class TarMembers:
             # Where the field is too small for a size, pax states it before.
             size = int(([*PAX_SIZE.findall(pax)] or [size])[-1])
             is_sparse = kind == SPARSE or PAX_SPARSE.search(pax) is not None
-            names, pax = 0, b""
+            name = ([*PAX_PATH.findall(pax)] or [_text(long_name) or _name(header)])[-1]
+            names, pax, long_name = 0, b"", b""
             if kind in WITHOUT_CONTENT or _is_folder(header):
                 continue
             if kind == SPARSE:
@@ -120,6 +126,8 @@ class TarMembers:
                 self.place += 1
                 # Other kinds are the rest of a file of another volume, and those of other programs.
                 refusal = "sparse_member" if is_sparse else None if kind in FILES else "member_not_unpacked"
+                if self._is_repeated(name):
+                    refusal = "repeated_member"
                 member = TarMember(self, size, refusal)
                 yield member
                 member.pass_over()
@@ -128,6 +136,13 @@ class TarMembers:
             message = f"archive continues after its end marker, which follows member {self.place}; "
             message += "copy the file again, or unpack archives that were joined and give them one by one"
             raise TarFaultError("corrupt_record", message)
+
+    def _is_repeated(self, name: bytes) -> bool:
+        # tar may write it as ./name, too.
+        key = hash(name.removeprefix(b"./"))
+        is_repeated = key in self._names
+        self._names.add(key)
+        return is_repeated
 
     def damage(self, how: str) -> TarFaultError:
         """Return the fault of an archive that is damaged at this place."""
@@ -190,6 +205,16 @@ class TarMembers:
             if block.count(0) < len(block):
                 return True
         return False
+
+
+def _text(field: bytes) -> bytes:
+    """Return a text up to the null that ends it."""
+    return field.split(b"\0", 1)[0]
+
+
+def _name(header: bytes) -> bytes:
+    prefix = _text(header[PREFIX]) if header[MAGIC] == POSIX else b""
+    return prefix + b"/" + _text(header[NAME]) if prefix else _text(header[NAME])
 
 
 def _is_folder(header: bytes) -> bool:

@@ -1,5 +1,7 @@
 //! What the layouts of archives share: ways over bytes, and faults.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::input::source::PlainReader;
 use crate::output::fault::{Fault, FaultKind};
 
@@ -17,6 +19,24 @@ pub(super) fn skip_bytes(source: &mut PlainReader, mut bytes: u64) {
         source.consume(count);
         bytes -= count as u64;
     }
+}
+
+/// What stands for the name of a file; `tar` may write it as `./name`, too.
+pub(super) fn name_hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.strip_prefix(b"./").unwrap_or(name).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A file that unpacking would put in the place of an earlier one.
+pub(super) fn repeated(offset: u64, member: u64) -> Fault {
+    Fault::new(
+        FaultKind::CorruptRecord,
+        format!(
+            "archive: member {member} has the name of an earlier one, whose place it takes; unpack the archive and give its folder"
+        ),
+        Some(offset),
+    )
 }
 
 /// What ended an archive before its end.

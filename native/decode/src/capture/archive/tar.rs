@@ -1,6 +1,6 @@
 //! Headers of tar archives (POSIX.1-2001, pax; GNU tar).
 
-use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, skip_bytes};
+use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, name_hash, skip_bytes};
 use crate::input::source::PlainReader;
 use crate::output::fault::Fault;
 use crate::packet::refusal::PacketRefusal;
@@ -11,6 +11,9 @@ pub(super) const SIZE: (usize, usize) = (124, 136);
 pub(super) const CHECKSUM: (usize, usize) = (148, 156);
 pub(super) const KIND: usize = 156;
 const NAME_BYTES: usize = 100;
+/// The beginning of a longer name, but in the format of GNU tar.
+pub(super) const PREFIX: (usize, usize) = (345, 500);
+const POSIX: &[u8] = b"ustar\0";
 const FOLDER: u8 = b'5';
 /// Of links, devices, folders and pipes: no content follows, whatever their size field says.
 const WITHOUT_CONTENT: std::ops::RangeInclusive<u8> = b'1'..=b'6';
@@ -32,6 +35,8 @@ pub(super) fn begins(source: &mut PlainReader) -> bool {
 
 /// A file of which the content is next.
 pub(super) struct File {
+    /// What stands for its name.
+    pub(super) name: u64,
     pub(super) bytes: u64,
     /// Up to the next block.
     pub(super) padding_bytes: u64,
@@ -43,6 +48,7 @@ pub(super) struct File {
 pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File>, Fault> {
     let mut pax_bytes = None;
     let mut is_sparse = false;
+    let mut long_name = None;
     loop {
         let offset = source.offset();
         if source.fill(BLOCK_BYTES) < BLOCK_BYTES {
@@ -53,6 +59,7 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
             return end(source, members).map(|()| None);
         }
         let (kind, bytes) = read_header(header).ok_or_else(|| damaged_header(offset, members))?;
+        let own_name = name_in(header);
         if kind == b'S' {
             skip_sparse_map(source);
         } else {
@@ -60,7 +67,11 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
         }
         // Where the field is too small for a size, pax states it before, and the field holds 0.
         let is_about_next = PAX.contains(&kind) || matches!(kind, b'g' | b'L' | b'K');
-        let stated = if is_about_next { None } else { pax_bytes.take() };
+        let (stated, name) = if is_about_next {
+            (None, None)
+        } else {
+            (pax_bytes.take(), long_name.take())
+        };
         let bytes = if WITHOUT_CONTENT.contains(&kind) {
             0
         } else {
@@ -75,9 +86,13 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
             b'0' | 0 | b'7' => None,
             _ if is_about_next || WITHOUT_CONTENT.contains(&kind) || WITHOUT_FILE.contains(&kind) => {
                 if PAX.contains(&kind) {
-                    let records = pax_records(source, bytes);
+                    let records = first_bytes(source, bytes);
                     pax_bytes = pax_size(records);
                     is_sparse = is_sparse_file(records);
+                    long_name = pax_path(records).map(name_hash).or(long_name);
+                } else if kind == b'L' {
+                    let name = first_bytes(source, bytes);
+                    long_name = Some(name_hash(text_in(name)));
                 } else if !is_about_next {
                     is_sparse = false;
                 }
@@ -88,6 +103,7 @@ pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File
             _ => Some(PacketRefusal::MemberNotUnpacked),
         };
         return Ok(Some(File {
+            name: name.unwrap_or(own_name),
             bytes,
             padding_bytes,
             refusal,
@@ -109,12 +125,35 @@ fn end(source: &mut PlainReader, members: u64) -> Result<(), Fault> {
     }
 }
 
-/// The records of a header of pax, which are the next so many bytes.
-fn pax_records(source: &mut PlainReader, bytes: u64) -> &[u8] {
+/// The next so many bytes, of a header of pax or a long name.
+fn first_bytes(source: &mut PlainReader, bytes: u64) -> &[u8] {
     let bytes = usize::try_from(bytes.min(PAX_BYTES)).unwrap_or_default();
     source.fill(bytes);
     let available = source.available();
     available.get(..bytes.min(available.len())).unwrap_or_default()
+}
+
+/// The last name among the records of a pax header.
+fn pax_path(records: &[u8]) -> Option<&[u8]> {
+    pax_texts(records)
+        .filter_map(|text| text.strip_prefix(b"path="))
+        .last()
+}
+
+/// What stands for the name in a header.
+fn name_in(header: &[u8]) -> u64 {
+    let name = text_in(header.get(..NAME_BYTES).unwrap_or_default());
+    let is_posix = header.get(MAGIC.0..MAGIC.0 + POSIX.len()) == Some(POSIX);
+    let prefix = header.get(PREFIX.0..PREFIX.1).filter(|_| is_posix);
+    match text_in(prefix.unwrap_or_default()) {
+        b"" => name_hash(name),
+        prefix => name_hash(&[prefix, b"/", name].concat()),
+    }
+}
+
+/// A text up to the null that ends it.
+fn text_in(field: &[u8]) -> &[u8] {
+    field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 /// Whether records of a pax header say that the next file is stored without its holes (GNU tar, versions 0.0 to 1.0).
@@ -152,7 +191,7 @@ fn read_header(header: &[u8]) -> Option<(u8, u64)> {
         return None;
     }
     let bytes = number(header.get(SIZE.0..SIZE.1)?)?;
-    let name = header.get(..NAME_BYTES)?.split(|byte| *byte == 0).next()?;
+    let name = text_in(header.get(..NAME_BYTES)?);
     let kind = match *header.get(KIND)? {
         // Version 7 had no kind for folders.
         0 if name.ends_with(b"/") => FOLDER,

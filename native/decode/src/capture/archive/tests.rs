@@ -1,7 +1,7 @@
 mod zips;
 
 use self::zips::{Zip, zip, zipped};
-use super::tar::{BLOCK_BYTES, CHECKSUM, KIND, SIZE, SPARSE_CONTINUES, number, pax_size};
+use super::tar::{BLOCK_BYTES, CHECKSUM, KIND, PREFIX, SIZE, SPARSE_CONTINUES, number, pax_size};
 use super::*;
 use crate::input::source::tests::{gzip, reader_over};
 use crate::test_capture::{TestCapture, tcp_frame};
@@ -146,7 +146,7 @@ fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
     let stored = capture(3);
     // One with its whole map in the header, and one with two more blocks of it.
     let short = entry("one.pcap", b'S', &stored);
-    let mut long = short.clone();
+    let mut long = entry("four.pcap", b'S', &stored);
     long[SPARSE_CONTINUES.0] = 1;
     let mut map = vec![b'1'; 2 * BLOCK_BYTES];
     map[BLOCK_BYTES + SPARSE_CONTINUES.1] = 0;
@@ -171,6 +171,54 @@ fn a_sparse_file_is_counted_as_none_and_the_captures_behind_it_are_read() {
         entry("one.pcap", b'0', &stored),
     ];
     assert_eq!(read_all(&archive(&commented)), (vec![3], vec![], None));
+}
+
+#[test]
+fn of_files_with_one_name_the_first_is_read_and_the_others_are_a_fault() {
+    let prefixed = |prefix: &str, name: &str| {
+        let mut entry = entry(name, b'0', &capture(4));
+        entry[PREFIX.0..PREFIX.0 + prefix.len()].copy_from_slice(prefix.as_bytes());
+        with_checksum(entry)
+    };
+    let long = |kind: u8, content: &[u8]| [entry("x", kind, content), prefixed("", "cut.pcap")].concat();
+    let content = |name: &str| entry(name, b'0', &capture(4));
+    for [first, second] in [
+        [content("one.pcap"), content("./one.pcap")],
+        [prefixed("runs", "one.pcap"), content("runs/one.pcap")],
+        [long(b'L', b"one.pcap\0"), content("one.pcap")],
+        [long(b'x', b"17 path=one.pcap\n"), content("one.pcap")],
+        [
+            zipped("one.pcap", &capture(4), Zip::Stored),
+            zipped("one.pcap", &capture(4), Zip::Streamed),
+        ],
+    ] {
+        let files = [first.clone(), second.clone()];
+        let content = if first.starts_with(b"PK") {
+            zip(&files)
+        } else {
+            archive(&files)
+        };
+        let (packet_counts, refused, fault) = read_all(&content);
+        assert_eq!(
+            (packet_counts, refused),
+            (vec![4], vec![(PacketRefusal::MemberRepeated, 1)])
+        );
+        let fault = fault.unwrap();
+        assert_eq!(fault.kind, FaultKind::CorruptRecord);
+        assert!(
+            fault
+                .message
+                .starts_with("archive: member 2 has the name of an earlier one"),
+            "{fault}"
+        );
+    }
+    let others = archive(&[
+        prefixed("a", "one.pcap"),
+        prefixed("b", "one.pcap"),
+        long(b'L', b"c\0"),
+        long(b'x', b"10 path=d\n"),
+    ]);
+    assert_eq!(read(&others), (vec![4; 4], 0, None));
 }
 
 #[test]
@@ -356,9 +404,11 @@ fn a_file_that_expands_far_is_left_at_the_bound_and_named_and_the_next_one_is_re
 #[test]
 fn files_that_expand_far_together_are_left_at_the_bound() {
     let far = zstd::encode_all(&capture_of_zeros(900_000)[..], 19).unwrap();
-    let packed = zipped("x.pcap.zst", &far, Zip::Stored);
-    assert!(packed.len() < 500, "{}", packed.len());
-    let (packet_counts, _, fault) = read(&zip(&vec![packed; 9]));
+    let packed: Vec<_> = (0..9)
+        .map(|number| zipped(&format!("{number}.pcap.zst"), &far, Zip::Stored))
+        .collect();
+    assert!(packed[0].len() < 500, "{}", packed[0].len());
+    let (packet_counts, _, fault) = read(&zip(&packed));
     let fault = fault.unwrap();
     assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
     assert_eq!(
@@ -374,10 +424,11 @@ fn files_that_expand_far_together_are_left_at_the_bound() {
         fault.message
     );
     // What the archive is compressed with does not count for what is stored.
-    let plain = archive(&vec![
-        entry("x.pcap.gz", b'0', &gzip(&capture_of_zeros(900_000)));
-        9
-    ]);
+    let zeros = gzip(&capture_of_zeros(900_000));
+    let plain: Vec<_> = (0..9)
+        .map(|number| entry(&format!("{number}.pcap.gz"), b'0', &zeros))
+        .collect();
+    let plain = archive(&plain);
     assert_eq!(read(&plain), (vec![15; 9], 0, None));
     let (packet_counts, _, fault) = read(&zstd::encode_all(&plain[..], 19).unwrap());
     let whole = packet_counts.iter().filter(|packets| **packets == 15).count();

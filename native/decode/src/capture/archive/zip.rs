@@ -2,7 +2,7 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, skip_bytes};
+use crate::capture::archive::layout::{LARGEST_BYTES, continues, cut, damaged_header, name_hash, skip_bytes};
 use crate::input::source::PlainReader;
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::refusal::PacketRefusal;
@@ -30,11 +30,17 @@ pub(super) fn begins(source: &mut PlainReader) -> bool {
     signature == FILE || signature == LIST[2]
 }
 
-/// Go to the next file from the end of the one before it, and why it cannot be looked into; `None` at the list of files.
-pub(super) fn next(
-    source: &mut PlainReader,
-    members: u64,
-) -> Result<Option<(Option<PacketRefusal>, Zipped)>, Fault> {
+/// A file of which the content is next.
+pub(super) struct File {
+    /// What stands for its name.
+    pub(super) name: u64,
+    /// Why it cannot be looked into.
+    pub(super) refusal: Option<PacketRefusal>,
+    pub(super) zipped: Zipped,
+}
+
+/// Go to the next file from the end of the one before it; `None` at the list of files.
+pub(super) fn next(source: &mut PlainReader, members: u64) -> Result<Option<File>, Fault> {
     loop {
         let offset = source.offset();
         let available = source.fill(HEADER_BYTES).min(HEADER_BYTES);
@@ -53,7 +59,7 @@ pub(super) fn next(
         }
         let behind = source.available().get(HEADER_BYTES..length).unwrap_or_default();
         let (name, extra) = behind.split_at(header.name_bytes.min(behind.len()));
-        let is_folder = name.ends_with(b"/");
+        let (is_folder, name) = (name.ends_with(b"/"), name_hash(name));
         let mut zipped = Zipped::new(&header, extra).ok_or_else(|| damaged_header(offset, members))?;
         source.consume(length);
         let is_encrypted = header.flags & ENCRYPTED != 0;
@@ -79,7 +85,11 @@ pub(super) fn next(
         } else {
             None
         };
-        return Ok(Some((refusal, zipped)));
+        return Ok(Some(File {
+            name,
+            refusal,
+            zipped,
+        }));
     }
 }
 

@@ -85,7 +85,8 @@ fn read(inputs: &[CaptureInput]) -> (Vec<i64>, Summary) {
 fn archive_of(captures: &[&[u32]]) -> CaptureInput {
     let mut entries: Vec<_> = captures
         .iter()
-        .map(|times_us| entry("a.pcap", b'0', &capture(times_us)))
+        .enumerate()
+        .map(|(number, times_us)| entry(&format!("{number}.pcap"), b'0', &capture(times_us)))
         .collect();
     entries.push(vec![0; 1024]);
     CaptureInput::Memory(entries.concat())
