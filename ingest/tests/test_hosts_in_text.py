@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from itertools import product
 
 import pytest
@@ -11,7 +12,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.forgotten import ForgottenHosts
 from sojourn_ingest.formats.interface import LONGEST_REASON, Reading
 from sojourn_ingest.host_names import HostNames
-from sojourn_ingest.hosts_in_text import HIDDEN, hosts_in, naming, without_addresses
+from sojourn_ingest.hosts_in_text import HIDDEN, HOST_KEY, hosts_in, naming, without_addresses
 from sojourn_ingest.input_error import LONGEST_MESSAGE, InputError
 from sojourn_ingest.schema.column import LONGEST_TEXT
 
@@ -34,6 +35,7 @@ FORMS_OF_V4 = (
     "93&#46184&#x2e216.34", "93\\u{2e}184\\x{2E}216.34", "93\\U0000002e184.216.34", "93=2E184=2e216=2E34",
     "93 [.] 184 (dot) 216 {.}34", "93\\\\\\\\\\.184\\\\\\\\\\\\.216.34", "fe80::5efe:5db8:d822",
     "93.18\u034f4.216.34", "93.184.\u115f216.34", "93･184･216･34",
+    "%93&#46;184&#46;216&#46;34", "%2593%2E184%2e216%2E34", "\\x93\\x2e184\\x2e216\\x2e34",
 )  # fmt: skip
 FORMS_OF_V6 = (
     V6, V6.upper(), "2606:2800:0220:0001:0248:1893:25c8:1946", f"[{V6}]", f"{V6}%eth0", V6.replace(":", "%3A"),
@@ -59,7 +61,7 @@ NAMES = (
 #: What stands next to a form, without being a part of it.
 AROUND = (
     ("", ""), ("host", ""), ("x_", "_y"), ("test of ", ", again"), ("(", ")"), ("é", "ü"), ("k=", ";"), ("eth0:", ""),
-    ('"', '"'), ("-", "-x"), ("a/", "/b"),
+    ('"', '"'), ("-", "-x"), ("a/", "/b"), ("→", "→gw"), ("5²", "³x"), ("\x1b[1m", "\x1b[0m"),
 )  # fmt: skip
 STANDS = (
     "1.2.3", "v6.1.0-13", "5.15.0-91-generic", "Chrome/120.0.6099.109", "4.19.y", "1.2.3-rc.1", "2026-11-20",
@@ -79,7 +81,25 @@ STANDS = (
     "BE,DE,CA,EE,AE,FA", "1e06 2e06 3e06", "1000e6-2000e6", "1500 face 2000", "4500 003c 1c46 4000 4006",
     "k=2E", "3 [.]",
     "line: run.bandwidth_bps", "opus/48000/2",
+    "1.5±0.2 ms", "2×10.5 Mbit", "0.5²", "20.5°C", "3.2µs→4.1µs", "v1.2.3→v1.2.4", "run.csv→out.json", "1.2.3×4",
+    "½·10.5", "①2.3.4",
 )  # fmt: skip
+
+
+def signs() -> list[str]:
+    """Return a symbol, number, punctuation mark, space and control of each kind, as what it may be read as begins."""
+    kinds: dict[tuple[str, str], str] = {}
+    for number in range(0x80, 0x20000):
+        category = unicodedata.category(chr(number))
+        if category[0] in "SPZ" or category in ("No", "Nl", "Cc", "Co"):
+            normal = unicodedata.normalize("NFKC", chr(number))
+            # Letters stand for one another, and so do digits.
+            ends = ("a" if end.isalpha() else "1" if end.isdecimal() else end[end > "\x7f" :] for end in normal)
+            kinds.setdefault((category, "".join(ends)[:3]), chr(number))
+    return list(kinds.values())
+
+
+SIGNS = signs()
 
 
 @pytest.fixture
@@ -121,6 +141,30 @@ def test_names_and_hardware_addresses_become_keys(hosts: HostNames, form: str) -
         assert "hk-" in replaced, before
         assert form not in replaced, before
         assert hosts.replaced(replaced) == replaced
+
+
+@pytest.mark.parametrize("form", [*FORMS_OF_V4, *FORMS_OF_V6, *NAMES])
+def test_a_form_is_found_beside_every_sign(form: str) -> None:
+    found = hosts_in(f"{form} ")
+    for sign in (*SIGNS, "%", "%25", "\0", "〇"):
+        for before, behind in ((f"Ping{sign}", " x"), ("x ", f"{sign}gw")):
+            inside = {place for host in hosts_in(f"{before}{form}{behind}") for place in range(host.start, host.end)}
+            for host in found:
+                assert inside.issuperset(range(len(before) + host.start, len(before) + host.end)), (before, behind)
+
+
+@pytest.mark.parametrize(
+    "name", ["col·legi.cat", "ג׳ינס.ישראל", "テスト・例.jp", "〇一.中国", "i❤.ws", "anna@i❤.ws", "caf%E9.example.org"]
+)
+def test_a_name_keeps_its_own_signs(hosts: HostNames, name: str) -> None:
+    assert HOST_KEY.fullmatch(hosts.replaced(name))
+
+
+def test_a_name_beside_a_sign_has_the_key_that_it_has_alone(hosts: HostNames) -> None:
+    name = "p5b0e22d1.dip0.t-ipconnect.de"
+    for sign in "→×·°±²©⇒€🙂—":
+        assert hosts.replaced(f"Ping (ms){sign}{name}{sign} 20") == f"Ping (ms){sign}{hosts.replaced(name)}{sign} 20"
+    assert hosts.replaced("c-1.hsd1.ca.comcast.net→x") == f"{hosts.replaced('c-1.hsd1.ca.comcast.net')}→x"
 
 
 def test_four_digits_by_colons_are_a_hardware_address_unless_others_follow(hosts: HostNames) -> None:

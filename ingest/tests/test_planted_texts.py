@@ -28,15 +28,15 @@ FORMS = (
     "34.216.184.93.in-addr.arpa", "http://1572395042/", "ip6-2606-2800-0220-0001-0248-1893-25c8-1946",
     "be-2606-2800-220-1-248-1893-25c8-1946", "ec2-52-18-20-6", "run2-52-18-20-6.compute.amazonaws.com",
     "93%u002e184%u002e216%u002e34", "93&amp;#46;184&amp;#46;216&amp;#46;34", "93=2E184=2E216=2E34",
-    "93 [.] 184 [.] 216 [.] 34",
+    "93 [.] 184 [.] 216 [.] 34", "%93&#46;184&#46;216&#46;34", "5²093.184.216.034×2",
 )  # fmt: skip
-NAMES = ("host.xn--p1ai", "пример.рф")
+NAMES = ("host.xn--p1ai", "пример.рф", "Ping→p5b0e22d1.dip0.t-ipconnect.de→gw")
 #: What the forms have that nothing else in the inputs has.
 TRACES = (
     "93.184.", "093.184", "93-184", "93_184", "5E-AA", "5eaa.bb01", "93%2E184", "2606:2800", "９３", "184.93.in",
     "1572395042", "2606-2800", "52-18-20", "93%u002e", "#46;184", "=2E184", "93 [.]",
 )  # fmt: skip
-TRACES_OF_NAMES = ("xn--p1ai", "пример")
+TRACES_OF_NAMES = ("xn--p1ai", "пример", "ipconnect")
 MOST_LEAVES = 20
 #: Columns in which names with dots are web sites and files, and those of servers, which are kept.
 PUBLIC_NAMES = {"title", "description", "citation", "licence", "url", "question", "file_name", "server_name"}

@@ -1,8 +1,8 @@
 """Hosts that a text names: by address, hardware address, domain name or host key, as people and tools write them.
 
 A form is bounded by what could be a part of it, digits and separators, and by nothing else: ``host93.184.216.34_y`` has
-an address. Forms are looked for in the text as it is meant: letters and digits of other widths and scripts, and escapes
-of URLs, HTML and JSON, are what they stand for.
+an address, and a name ends at a symbol. Forms are looked for in the text as it is meant: letters and digits of other
+widths and scripts, and escapes of URLs, HTML and JSON, are what they stand for.
 
 What is not found: addresses as bare hexadecimal digits, which hashes look like; parts of addresses; names without
 a dot.
@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from sojourn_ingest.text_as_meant import TextAsMeant, text_as_meant, texts_as_written
+from sojourn_ingest.text_as_meant import TextAsMeant, readings_of
 
 #: What stands in a text in the place of a forgotten host. The bare word may be part of anybody's title.
 FORGOTTEN_IN_TEXT = "hk-forgotten"
@@ -70,9 +70,15 @@ _LISTED = re.compile(
 _LETTER = re.compile("[A-Fa-f]")
 _LETTER_OF_NO_NUMBER = re.compile("[A-DFa-df]")
 
-#: Runs of what names and addresses of mail consist of, in any script: all but what parts words.
-_TOKEN = re.compile(
-    r"[^\s!\"#$%&'()*,/:;<=>?\[\\\]^`{|}~\u00ab\u00bb\u2010-\u203e\u3000-\u3003\u3008-\u301f\uff5f-\uff65]+"
+#: Runs of what names and addresses of mail consist of.
+_TOKEN = re.compile(r"[0-9A-Za-z_.@+\-\x80-\U0010ffff]+")
+#: Letters, marks, digits, and bytes that are no text but may be letters of another encoding.
+_CATEGORIES_OF_NAMES = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Cs"})
+#: Signs that names have beside letters of their script (RFC 5892, appendix A), a zero that is a number (its section
+#: 2.6), and an emoji at the end of a label.
+_SIGN_OF_NAME = re.compile(
+    "(?<=[lL])\u00b7(?=[lL])|\u0375(?=[\u0370-\u03ff])|(?<=[\u05d0-\u05ea])[\u05f3\u05f4]|\u3007"
+    r"|(?<=[\u3041-\u9fff])\u30fb(?=[\u3041-\u9fff])|[\u2600-\u27bf\U0001f000-\U0001faff](?=\.\w)"
 )
 _PUNYCODE = re.compile(r"xn--(?:[a-z0-9]|-(?=[a-z0-9]))+", re.IGNORECASE)
 #: Top-level domains behind which another word may follow with ``_`` or ``-``, beside those of countries.
@@ -107,13 +113,20 @@ def addresses_in(text: str, *, settings: bool = False) -> list[NamedHost]:
 
     With ``settings``, private addresses with dashes count too, though settings are written so.
     """
-    return _joined(_addresses_in(text, settings=settings))
+    return _joined(
+        [host for reading in readings_of(text) for host in _in_text(reading, _addresses(reading.text, settings))]
+    )
 
 
 def hosts_in(text: str) -> list[NamedHost]:
     """Return the addresses, hardware addresses and domain names that a text has, in order; none overlaps another."""
-    meant = text_as_meant(text)
-    return _joined([*_addresses_in(text), *_in_text(meant, _names(meant.text))])
+    return _joined(
+        [
+            host
+            for reading in readings_of(text)
+            for host in _in_text(reading, [*_addresses(reading.text, settings=False), *_names(reading.text)])
+        ]
+    )
 
 
 def without_addresses(text: str, *, private: bool = True) -> str:
@@ -194,14 +207,6 @@ def may_be_public(address: str) -> bool:
     """
     packed = ipaddress.ip_address(address).packed
     return len(packed) == 4 or packed[0] >> 5 == 1 or packed[:4] == b"\x00\x64\xff\x9b"
-
-
-def _addresses_in(text: str, *, settings: bool = False) -> list[NamedHost]:
-    """Return the addresses of a text as it is meant, and of the text as it is written."""
-    meant = text_as_meant(text)
-    # What looks like an escape may be none, and would hide the address behind it.
-    readings = [meant] if meant.places is None else [meant, *texts_as_written(text)]
-    return [host for reading in readings for host in _in_text(reading, _addresses(reading.text, settings))]
 
 
 def _in_text(meant: TextAsMeant, hosts: Iterable[NamedHost]) -> list[NamedHost]:
@@ -404,7 +409,7 @@ def _reversed(match: re.Match[str]) -> NamedHost:
 def _names(text: str) -> Iterator[NamedHost]:
     if "." not in text:
         return
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(_without_signs(text)):
         start = token.start()
         local: int | None = None
         for part in token[0].split("@"):
@@ -415,6 +420,21 @@ def _names(text: str) -> Iterator[NamedHost]:
                 yield NamedHost(begins, start + name[1], is_name=True)
             local = start if part else None
             start += len(part) + 1
+
+
+def _without_signs(text: str) -> str:
+    """Return a text with a space in the place of each sign beyond ASCII that no name has."""
+    if text.isascii():
+        return text
+    kept = {sign.start() for sign in _SIGN_OF_NAME.finditer(text)}
+    return "".join(
+        character if character.isascii() or place in kept or _is_of_names(character) else " "
+        for place, character in enumerate(text)
+    )
+
+
+def _is_of_names(character: str) -> bool:
+    return unicodedata.category(character) in _CATEGORIES_OF_NAMES
 
 
 def _name(token: str) -> tuple[int, int] | None:
@@ -453,10 +473,10 @@ def _top_level(label: str) -> int:
     name = label[:length].lower()
     is_usual = length == 2 or name in _USUAL_DOMAINS or not name.isascii()
     # Names of other scripts have no digits.
-    ends = label[length] in "_-+" or (not name.isascii() and label[length].isdecimal())
+    ends = not (name.isascii() and label[length].isdecimal())
     return length if ends and is_usual else 0
 
 
 def _is_letter(character: str) -> bool:
-    # Vowels of some scripts are marks.
-    return character.isalpha() or unicodedata.category(character)[0] == "M"
+    # Vowels of some scripts are marks, and a zero of Chinese is a number.
+    return character.isalpha() or character == "\u3007" or unicodedata.category(character)[0] == "M"

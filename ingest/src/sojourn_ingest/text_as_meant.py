@@ -31,6 +31,9 @@ _NAMED = {"period": ".", "colon": ":", "commat": "@", "lowbar": "_", "hyphen": "
 _FULL_STOP = "\u3002"
 _COLONS = "\u2236\ua789"
 _MINUS = "\u2212"
+_HYPHENS = "-\u2010"
+#: What is between the parts of an address or a name.
+_SEPARATORS = ".:-_@"
 #: Invisible (Unicode's Default_Ignorable_Code_Point), beside those of the category Cf and the selectors of variants.
 _IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
 #: Between numbers, as in an address of dots.
@@ -55,57 +58,81 @@ class TextAsMeant:
 
 def text_as_meant(text: str) -> TextAsMeant:
     """Return a text with escapes and compatible characters replaced (Unicode's NFKC), and without invisible ones."""
-    if text.isascii() and not _ESCAPES.search(text):
-        return TextAsMeant(text)
+    return TextAsMeant(text) if _is_plain(text) else _read(text, parted=False)
+
+
+def readings_of(text: str) -> list[TextAsMeant]:
+    """Return what a text may say: as it is meant, the same with what may only stand beside a host kept, as written.
+
+    Right before an address, a superscript read as a digit would hide it, and so would a percent sign as an escape.
+    """
+    if _is_plain(text):
+        return [TextAsMeant(text)]
+    meant, parted = (_read(text, parted=parted) for parted in (False, True))
+    return [*([meant] if parted == meant else [meant, parted]), TextAsMeant(text)]
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and not _ESCAPES.search(text)
+
+
+def _read(text: str, *, parted: bool) -> TextAsMeant:
+    """Return a text as it is meant; if ``parted``, symbols, dashes and what may be no escape stay as they are."""
     meant: list[str] = []
     places: list[tuple[int, int]] = []
-    written = list(_unescaped(text))
+    written = list(_unescaped(text, parted=parted))
     for number, (character, start, end) in enumerate(written):
         before = written[number - 1][0] if number else ""
         after = written[number + 1][0] if number + 1 < len(written) else ""
-        for plain in _plain(character, before + after):
+        is_kept = parted and _parts_words(character)
+        for plain in character if is_kept else _plain(character, before + after):
             meant.append(plain)
             places.append((start, end))
     return TextAsMeant("".join(meant), tuple(places))
 
 
-def texts_as_written(text: str) -> list[TextAsMeant]:
-    """Return what a text is where its percent signs are no escapes: one may stand right before an address."""
-    texts = [TextAsMeant(text)]
-    if _ESCAPED_PERCENT.search(text):
-        parts: list[str] = []
-        places: list[tuple[int, int]] = []
-        end = 0
-        for escape in _ESCAPED_PERCENT.finditer(text):
-            parts += [text[end : escape.start()], "%"]
-            places += [*((at, at + 1) for at in range(end, escape.start())), escape.span()]
-            end = escape.end()
-        parts.append(text[end:])
-        places += [(at, at + 1) for at in range(end, len(text))]
-        texts.append(TextAsMeant("".join(parts), tuple(places)))
-    return texts
-
-
-def _unescaped(text: str) -> Iterator[tuple[str, int, int]]:
+def _unescaped(text: str, *, parted: bool) -> Iterator[tuple[str, int, int]]:
     place = 0
     for escape in _ESCAPES.finditer(text):
-        yield from ((text[at], at, at + 1) for at in range(place, escape.start()))
+        yield from _written(text, place, escape.start())
         place = escape.end()
-        if escape["url"]:
-            yield from _unescaped_url(escape)
-            continue
-        if named := escape["name"] or (escape["dot"] and "period") or (escape["colon"] and "colon"):
-            number = ord(_NAMED[named])
-        elif escape["itself"]:
-            number = ord(escape["itself"])
-        elif escape["octal"]:
-            number = int(escape["octal"], 8)
-        elif decimal := escape["decimal"] or escape["open_decimal"]:
-            number = int(decimal)
-        else:
-            number = int(next(escape[kind] for kind in _KINDS_OF_BASE_16 if escape[kind]), 16)
-        yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *escape.span()
-    yield from ((text[at], at, at + 1) for at in range(place, len(text)))
+        for character, start, end in _meant_by(escape):
+            if parted and not _is_surely_meant(character):
+                yield from _written(text, start, end)
+            else:
+                yield character, start, end
+    yield from _written(text, place, len(text))
+
+
+def _is_surely_meant(character: str) -> bool:
+    """Return whether an escape of a character surely is one: that of a letter may be a percent sign and a number."""
+    return character in _SEPARATORS or (character >= "\xa0" and unicodedata.category(character) != "Cs")
+
+
+def _written(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the characters of a part of a text; an escaped percent sign is one, since its digits may look like more."""
+    if percent := _ESCAPED_PERCENT.match(text, start, end):
+        yield "%", *percent.span()
+        start = percent.end()
+    yield from ((text[at], at, at + 1) for at in range(start, end))
+
+
+def _meant_by(escape: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the characters that an escape stands for."""
+    if escape["url"]:
+        yield from _unescaped_url(escape)
+        return
+    if named := escape["name"] or (escape["dot"] and "period") or (escape["colon"] and "colon"):
+        number = ord(_NAMED[named])
+    elif escape["itself"]:
+        number = ord(escape["itself"])
+    elif escape["octal"]:
+        number = int(escape["octal"], 8)
+    elif decimal := escape["decimal"] or escape["open_decimal"]:
+        number = int(decimal)
+    else:
+        number = int(next(escape[kind] for kind in _KINDS_OF_BASE_16 if escape[kind]), 16)
+    yield chr(number) if number < 0x110000 else "\N{REPLACEMENT CHARACTER}", *escape.span()
 
 
 def _unescaped_url(encoded: re.Match[str]) -> Iterator[tuple[str, int, int]]:
@@ -117,6 +144,13 @@ def _unescaped_url(encoded: re.Match[str]) -> Iterator[tuple[str, int, int]]:
         width = len(character.encode(errors="surrogateescape"))
         yield character, escapes[place].start(), escapes[place + width - 1].end()
         place += width
+
+
+def _parts_words(character: str) -> bool:
+    """Return whether a character is a symbol, a dash or a number that is no digit, whatever its normal form is."""
+    category = unicodedata.category(character)
+    is_dash = category == "Pd" and unicodedata.normalize("NFKC", character) not in _HYPHENS
+    return is_dash or category[0] == "S" or category in ("Nl", "No")
 
 
 def _plain(character: str, neighbours: str) -> str:
