@@ -387,11 +387,19 @@ def _public_ipv6_of_underscores(text: str) -> str | None:
 
 
 def _assigned_ipv6(text: str) -> str | None:
-    # Of 0000::/8 hosts have ::/16 and the prefix of NAT64 (RFC 4291, RFC 6052). Flent calls flows "TCP upload::1", of
+    address = canonical_address(text)
+    if address is None or may_be_public(address):
+        return address
+    packed = ipaddress.ip_address(address).packed
+    if packed[0] < 0xFC:
+        # In a range that hosts do not have, the first digits may be of a word, and the address begin behind them.
+        group = text.partition(":")[0]
+        for digits in ("", "0", "64"):
+            if group.endswith(digits) and (behind := _public_ipv6(digits + text.removeprefix(group))):
+                return behind
+    # Of 0000::/8 hosts have ::/64 and the prefix of NAT64 (RFC 4291, RFC 6052). Flent calls flows "TCP upload::1", of
     # which "ad::1" is no address.
-    group = text.partition(":")[0]
-    is_unassigned = group != "" and 0 < int(group, 16) < 0x100 and int(group, 16) != 0x64
-    return None if is_unassigned else canonical_address(text)
+    return None if packed[0] == 0 and any(packed[:8]) else address
 
 
 def _has_hardware_address(address: str) -> bool:
