@@ -9,6 +9,7 @@ import pytest
 
 from sojourn_ingest.paths import Paths
 from sojourn_transforms.running.compiled import compiled_project
+from sojourn_transforms.spark.engine import SHORT_LIVED_JAVA
 from sojourn_transforms.spark.lake_views import register_lake
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 
@@ -22,7 +23,8 @@ def test_models_have_the_columns_of_their_contracts(tmp_path: Path, repository: 
     order = TopologicalSorter({name: each.after & statements.keys() for name, each in statements.items()})
     paths = Paths(tmp_path)
     differing = {}
-    with spark_session(paths, SparkSettings("local[1]")) as session:
+    settings = SparkSettings("local[1]", {"spark.driver.defaultJavaOptions": SHORT_LIVED_JAVA})
+    with spark_session(paths, settings) as session:
         register_lake(session, paths.open_lake(), tmp_path / "little")
         for layer in {each.relation.partition(".")[0] for each in statements.values()}:
             session.sql(f"create database if not exists {layer}")

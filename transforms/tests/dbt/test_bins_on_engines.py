@@ -13,6 +13,7 @@ import pytest
 
 from sojourn_ingest.paths import Paths
 from sojourn_statistics.histogram import log_linear
+from sojourn_transforms.spark.engine import SHORT_LIVED_JAVA
 from sojourn_transforms.spark.session import SparkSettings, spark_session
 
 pytestmark = pytest.mark.integration
@@ -57,5 +58,6 @@ def test_every_power_of_two_and_its_neighbours_fall_into_one_bin_everywhere(tmp_
     models = repository / "models"
     with duckdb.connect() as connection:
         assert sorted(connection.execute(table + Macros(models, "duckdb").query()).fetchall()) == expected
-    with spark_session(Paths(tmp_path), SparkSettings("local[1]")) as session:
+    settings = SparkSettings("local[1]", {"spark.driver.defaultJavaOptions": SHORT_LIVED_JAVA})
+    with spark_session(Paths(tmp_path), settings) as session:
         assert sorted(tuple(row) for row in session.sql(table + Macros(models, "spark").query()).collect()) == expected
