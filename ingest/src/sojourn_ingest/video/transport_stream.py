@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sojourn_ingest.formats.content.xz_streams import XzStreams
+from sojourn_ingest.formats.content.streams_in_a_row import StrayBytesError, XzStreams
 from sojourn_ingest.operator_error import OperatorError
 
 MP2T: Final = 33
@@ -118,7 +118,7 @@ def _readable(capture: Path) -> Iterator[Path]:
         try:
             with capture.open("rb") as packed:
                 shutil.copyfileobj(XzStreams(packed), plain)
-        except (lzma.LZMAError, EOFError) as error:
+        except (lzma.LZMAError, StrayBytesError, EOFError) as error:
             raise VideoError(f"{capture}: not a whole xz file ({error}); copy it again") from error
         plain.flush()
         yield Path(plain.name)

@@ -32,8 +32,9 @@ from sojourn_ingest.formats.connection.zip_members import (
     stands_behind_files,
 )
 from sojourn_ingest.formats.content.archive_magic import is_archive, is_zip
+from sojourn_ingest.formats.content.before_damage import DAMAGED_STREAM, BufferedContent
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion, allocated_bytes
-from sojourn_ingest.formats.content.plain_text import DAMAGED_STREAM, open_json_lines, open_plain
+from sojourn_ingest.formats.content.plain_text import open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.remote import local_file
@@ -56,7 +57,7 @@ class _Joined(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         content = bytes(self._head[: len(buffer)]) or self._rest.read(len(buffer))
         self._head = self._head[len(content) :]
         buffer[: len(content)] = content
@@ -72,12 +73,12 @@ class _Broken(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         raise self._error
 
 
 def _rejoined(head: bytes, rest: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Joined(head, rest)))
+    return BufferedContent(_Joined(head, rest))
 
 
 class ConnectionArchive(ConnectionFormat):

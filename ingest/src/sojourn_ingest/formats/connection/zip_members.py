@@ -5,16 +5,17 @@ What zipfile says of damage is not repeated: it quotes the names of files.
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from sojourn_ingest.formats.connection.tar_members import MOST_MEMBERS
-from sojourn_ingest.formats.content.named_damage import buffered
+from sojourn_ingest.formats.content.before_damage import BufferedContent
 from sojourn_ingest.input_error import InputError
 
 #: What stands before the content of a file, without its name.
@@ -75,9 +76,21 @@ def refused_entry(entry: zipfile.ZipInfo) -> str | None:
     return None if is_unpacked else "member_not_unpacked"
 
 
-def _damage(error: Exception) -> InputError:
-    meaning = next(meaning for kind, meaning in DAMAGE.items() if isinstance(error, kind))
-    return InputError("compression", f"zip: {meaning}; {COPY_AGAIN}")
+class _Member(io.RawIOBase):
+    def __init__(self, unpacked: IO[bytes]) -> None:
+        self._unpacked = unpacked
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            content = self._unpacked.read(len(buffer))
+        except tuple(DAMAGE) as error:
+            meaning = next(meaning for kind, meaning in DAMAGE.items() if isinstance(error, kind))
+            raise InputError("compression", f"zip: {meaning}; {COPY_AGAIN}") from error
+        buffer[: len(content)] = content
+        return len(content)
 
 
 @contextmanager
@@ -94,7 +107,7 @@ def opened_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[
     except DAMAGED_HEADER as error:
         raise InputError("compression", f"zip: its header is damaged; {COPY_AGAIN}") from error
     with unpacked:
-        yield buffered(unpacked, tuple(DAMAGE), _damage)
+        yield BufferedContent(_Member(unpacked))
 
 
 def overlapping(entries: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:

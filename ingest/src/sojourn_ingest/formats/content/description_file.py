@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 import yaml
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.hosts_in_text import addresses_in
@@ -65,7 +66,7 @@ def head_of(path: Path) -> bytes:
 def text_of(source: Source) -> bytes:
     """Return the text of a description."""
     with open_plain(source) as handle:
-        return handle.read(MAX_BYTES)
+        return read_whole(handle, MAX_BYTES)
 
 
 def parse_as(model: type[Model], text: bytes, what: str) -> Model:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
+from sojourn_ingest.formats.content.before_damage import BufferedContent
 from sojourn_ingest.input_error import InputError
 
 #: Plain content up to this size is read whatever it was compressed from, in bytes.
@@ -67,7 +68,7 @@ class ArchiveExpansion:
 
     def counted(self, plain: BinaryIO) -> BinaryIO:
         """Return a stream whose content is counted as it is read."""
-        return cast(BinaryIO, io.BufferedReader(_Counted(plain, self), COUNTED_BYTES))
+        return BufferedContent(_Counted(plain, self), COUNTED_BYTES)
 
 
 class _Counted(io.RawIOBase):

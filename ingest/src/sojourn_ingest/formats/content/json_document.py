@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, BinaryIO
 
+from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json, open_plain
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
@@ -41,7 +42,7 @@ def read_text(source: Source, what: str) -> bytes:
 
 def up_to_largest(handle: BinaryIO, what: str) -> bytes:
     """Return what is left of a stream; raise InputError if it is larger than any such document."""
-    text = handle.read(MAX_BYTES + 1)
+    text = read_whole(handle, MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
         raise InputError("too_large", f"{what}: larger than {MAX_BYTES // 2**20} MiB, the limit for such documents")
     return text

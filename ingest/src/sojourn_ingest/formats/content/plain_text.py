@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
 import shutil
 import tempfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-import pyarrow as pa
-
+from sojourn_ingest.formats.content.before_damage import (
+    DAMAGED_STREAM,
+    PIECE_BYTES,
+    BeforeDamage,
+    BufferedContent,
+    Readable,
+    ZstdFrames,
+)
 from sojourn_ingest.formats.content.json_outline import UnfoldedLines
-from sojourn_ingest.formats.content.named_damage import buffered
-from sojourn_ingest.formats.content.xz_streams import XzStreams
+from sojourn_ingest.formats.content.streams_in_a_row import GzipMembers, XzStreams
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 from sojourn_ingest.remote import local_file
 
 #: Why lines around a JSON document are refused: warnings of a tool, or what a shell wrote.
 TEXT_BEFORE = "line_before_the_document"
 TEXT_AFTER = "line_after_the_document"
+DECOMPRESSORS: dict[str, Callable[[BinaryIO], Readable]] = {"gzip": GzipMembers, "xz": XzStreams, "zstd": ZstdFrames}
 
 
 @contextmanager
@@ -35,7 +37,8 @@ def open_plain(source: Source) -> Iterator[BinaryIO]:
         If the compression is not one that this reader handles, or the compressed stream is damaged.
     """
     try:
-        with source.open_stored() as stored, _decompressed(stored, source.compression) as plain:
+        with source.open_stored() as stored:
+            plain = stored if source.compression == "none" else _decompressed(stored, source)
             yield plain if source.encoding is None else source.encoding.decoded(plain)
     except DAMAGED_STREAM as error:
         message = f"{source.compression} stream is damaged: {error}; copy the file again"
@@ -70,7 +73,7 @@ def open_json_lines(source: Source, reading: Reading) -> Iterator[BinaryIO]:
     """
     with open_json(source, reading) as handle:
         is_folded = source.json is not None and source.json.is_folded
-        yield cast(BinaryIO, io.BufferedReader(UnfoldedLines(handle), 2**18)) if is_folded else handle
+        yield BufferedContent(UnfoldedLines(handle), 2**18) if is_folded else handle
 
 
 def lines_of_json(source: Source, reading: Reading, longest_bytes: int) -> Iterator[bytes]:
@@ -90,35 +93,19 @@ def lines_of_json(source: Source, reading: Reading, longest_bytes: int) -> Itera
         reading.fault = error
 
 
+def _decompressed(stored: BinaryIO, source: Source) -> BinaryIO:
+    if source.compression not in DECOMPRESSORS:
+        message = f"{source.compression} is not read for this format; decompress the file first"
+        raise InputError("unsupported_compression", message)
+    # Members of an archive are not read again: there may be very many that are damaged.
+    plain = BeforeDamage(stored, DECOMPRESSORS[source.compression], can_be_read_again=source.stream is None)
+    return BufferedContent(plain, PIECE_BYTES)
+
+
 def is_plain_json_lines(source: Source) -> bool:
     """Return whether a file holds a JSON value in each line as it is, from its first byte, in UTF-8."""
     start = source.json
     return source.encoding is None and start is not None and not (start.lines_before or start.is_folded)
-
-
-@contextmanager
-def _decompressed(stored: BinaryIO, compression: str) -> Iterator[BinaryIO]:
-    if compression == "none":
-        yield stored
-    elif compression == "gzip":
-        with gzip.open(stored, "rb") as unzipped:
-            yield cast(BinaryIO, unzipped)
-    elif compression == "xz":
-        yield cast(BinaryIO, io.BufferedReader(XzStreams(stored), 2**17))
-    elif compression == "zstd":
-        with pa.CompressedInputStream(stored, "zstd") as unzipped_zstd:
-            yield buffered(unzipped_zstd, OSError, lambda error: _DamagedStreamError(str(error)))
-    else:
-        message = f"{compression} is not read for this format; decompress the file first"
-        raise InputError("unsupported_compression", message)
-
-
-class _DamagedStreamError(Exception):
-    """A zstd stream that cannot be decompressed; OSError would be taken for a fault of the disk."""
-
-
-#: What reading a damaged compressed stream raises.
-DAMAGED_STREAM = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, _DamagedStreamError)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
+from sojourn_ingest.formats.content.before_damage import BufferedContent
 from sojourn_ingest.input_error import InputError
 
 PIECE_BYTES = 2**18
@@ -50,7 +51,7 @@ class TextEncoding:
         stored.read(self.mark_bytes)
         if self.codec == "utf-8":
             return stored
-        return cast(BinaryIO, io.BufferedReader(_Decoded(stored, self.codec), PIECE_BYTES))
+        return BufferedContent(_Decoded(stored, self.codec), PIECE_BYTES)
 
 
 def encoding_of(head: bytes) -> TextEncoding | None:

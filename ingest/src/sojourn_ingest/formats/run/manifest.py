@@ -11,6 +11,7 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from sojourn_ingest.formats.capture.flow_hints import FlowHints, RunRules
+from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.formats.run.declared_flow import Count, DeclaredFlow, ManifestPart, rtp_hint
@@ -245,7 +246,7 @@ class Manifest(ManifestPart):
 
 def _load(source: Source) -> dict[str, Any]:
     with open_plain(source) as handle:
-        text = handle.read(MAX_BYTES)
+        text = read_whole(handle, MAX_BYTES)
     try:
         content = json.loads(text) if text.lstrip().startswith(b"{") else load_yaml(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
