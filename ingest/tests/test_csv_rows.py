@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import lzma
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from connection_tables import DESCRIPTION, HEADER
 from decoded_inputs import STUDY, web100_lines
@@ -90,6 +93,62 @@ def test_a_value_that_is_not_utf8_is_damage_as_before(
     with pytest.raises(InputError, match=r"In CSV column #\d.*convert the table to UTF-8$") as refused:
         read(write(tmp_path, row, b"of,wrong,width," * 9 + NOT_UTF8))
     assert refused.value.reason == "corrupt_record"
+
+
+def xz(content: bytes) -> bytes:
+    return lzma.compress(content, preset=0)
+
+
+def zstd(content: bytes) -> bytes:
+    return pa.compress(content, "zstd", asbytes=True)
+
+
+@pytest.mark.parametrize(
+    ("compress", "behind"), [(gzip.compress, b"a"), (xz, b"a"), (xz, bytes(3)), (zstd, b"a"), (zstd, bytes(512))]
+)
+@pytest.mark.parametrize("write", [described_table, study_table, sidestream])
+@pytest.mark.parametrize("more", [0, 500])
+def test_rows_before_damage_are_kept(
+    write: Callable[..., tuple[Path, str, list[Path]]],
+    more: int,
+    compress: Callable[[bytes], bytes],
+    behind: bytes,
+    tmp_path: Path,
+) -> None:
+    path, table, descriptions = write(tmp_path)
+    row = path.read_bytes().splitlines()[1]
+    path, *_ = write(tmp_path, *[row] * more)
+    packed = path.with_name(f"{path.name}.packed")
+    packed.write_bytes(compress(path.read_bytes()) + behind)
+    rows, reading = read((packed, table, descriptions))
+    assert (rows, reading.records_read, reading.refused) == (6 + more, 6 + more, {})
+    assert reading.fault is not None
+    assert (reading.fault.reason, "stream is damaged" in reading.fault.message) == ("compression", True)
+
+
+@pytest.mark.parametrize("write", [described_table, study_table, sidestream])
+def test_a_row_that_damage_cuts_is_not_kept(write: Callable[..., tuple[Path, str, list[Path]]], tmp_path: Path) -> None:
+    path, table, descriptions = write(tmp_path)
+    content = path.read_bytes()
+    # The last value of the last row has lost a digit.
+    first = content.rstrip(b"\n")[:-1]
+    path.write_bytes(gzip.compress(first) + gzip.compress(b"5\n")[:12])
+    rows, reading = read((path, table, descriptions))
+    assert (rows, reading.refused) == (5, {})
+    assert reading.fault is not None
+    assert reading.fault.reason == "compression"
+
+
+@pytest.mark.parametrize("write", [described_table, study_table, sidestream])
+def test_a_table_that_is_damaged_before_its_first_row_is_refused(
+    write: Callable[..., tuple[Path, str, list[Path]]], tmp_path: Path
+) -> None:
+    path, table, descriptions = write(tmp_path)
+    head, first, *_ = path.read_bytes().splitlines(keepends=True)
+    for text in (head, head + first[:-2], head[:-1]):
+        path.write_bytes(gzip.compress(text) + b"a")
+        with pytest.raises(InputError, match="gzip stream is damaged"):
+            read((path, table, descriptions))
 
 
 def test_a_value_that_nobody_reads_may_be_anything(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawRows,
     connection_numbers,
 )
+from sojourn_ingest.formats.content.before_damage import read_to_damage
 from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.numbers_in_text import number_of_text
 from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
@@ -55,15 +56,26 @@ class SideStream(MemberFormat):
         if missing:
             raise InputError("missing_columns", f"SideStream table without {', '.join(missing)}")
 
+        try:
+            yield from self._facts(source, names, reading)
+        except InputError as error:
+            if reading.records_read == 0:
+                raise
+            reading.fault = error
+
+    def _facts(self, source: Source, names: list[str], reading: Reading) -> Iterator[RawFacts]:
         with open_plain(source) as handle:
             # Arrow refuses a first line that does not end.
             if source.plain_bytes <= SMALL_BYTES and b"\n" in source.head:
-                if rows := _rows_of_small(handle.read(), names, reading):
+                content, damage = read_to_damage(handle)
+                if rows := _rows_of_small(content, names, reading):
                     found: list[dict[str, object]] = [row for row in rows if row.pop("K:") != "K:"]
                     for number, row in enumerate(found):
                         row["connection_number"] = number
                     reading.records_read += len(found)
                     yield RawRows(self.basis, found, _columns)
+                if damage is not None:
+                    raise damage
                 return
             try:
                 reader = csv_batches(
@@ -86,10 +98,8 @@ class SideStream(MemberFormat):
             except pa.ArrowInvalid as error:
                 # Arrow may quote the line at fault, which holds an address.
                 what = one_line(error).partition(": ")[0]
-                fault = InputError("corrupt_record", f"damaged after connection {reading.records_read}: {what}")
-                if reading.records_read == 0:
-                    raise fault from error
-                reading.fault = fault
+                message = f"damaged after connection {reading.records_read}: {what}"
+                raise InputError("corrupt_record", message) from error
 
 
 def _rows_of_small(content: bytes, names: list[str], reading: Reading) -> list[dict[str, object]]:

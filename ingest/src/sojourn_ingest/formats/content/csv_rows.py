@@ -33,6 +33,8 @@ codecs.register_error(_MARKING, _mark)
 class MarkedText:
     """A stream of bytes as UTF-8: what is not is replaced by `MARK`, and the rest is as it was.
 
+    Damage ends it with the last whole line before, because Arrow would drop the rows that it has not given yet.
+
     Parameters
     ----------
     stream : binary file
@@ -41,11 +43,13 @@ class MarkedText:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._begun = b""  # the first bytes of a character whose others have not been read
+        self._begun = b""  # the first bytes of a line whose others have not been read
         self._ready = b""
         self.closed = False
         #: Whether anything read so far was replaced.
         self.replaced = False
+        #: What ended it before its end.
+        self.damage: Exception | None = None
 
     def read(self, size: int) -> bytes:
         """Return at most so many bytes, and none only at the end: Arrow has no room for more."""
@@ -59,22 +63,30 @@ class MarkedText:
         self.closed = True
 
     def _fill(self, size: int) -> None:
-        while not self._ready:
-            block = self._stream.read(size)
-            if not block and not self._begun:
+        while not self._ready and self.damage is None:
+            try:
+                block = self._stream.read(max(size - len(self._begun), 1))
+            except Exception as error:  # noqa: BLE001 - `csv_batches` raises it
+                self.damage = error
                 return
             content = self._begun + block
-            if content.isascii():
-                self._ready, self._begun = content, b""
+            if not content:
                 return
-            at_end = not block
-            try:
-                _, used = codecs.utf_8_decode(content, "strict", at_end)
-                self._ready = content[:used]
-            except UnicodeDecodeError:
-                text, used = codecs.utf_8_decode(content, _MARKING, at_end)
-                self._ready = text.encode()
-                self.replaced = True
+            # A line longer than a block is passed on in pieces: Arrow refuses it.
+            end = content.rfind(b"\n") + 1 or content.rfind(b"\r") + 1
+            whole = content[:end] if block and (end or len(content) < size) else content
+            used = len(whole)
+            if whole.isascii():
+                self._ready = whole
+            else:
+                at_end = not block
+                try:
+                    _, used = codecs.utf_8_decode(whole, "strict", at_end)
+                    self._ready = whole[:used]
+                except UnicodeDecodeError:
+                    text, used = codecs.utf_8_decode(whole, _MARKING, at_end)
+                    self._ready = text.encode()
+                    self.replaced = True
             self._begun = content[used:]
 
 
@@ -102,6 +114,8 @@ def csv_batches(
     ------
     pyarrow.ArrowInvalid
         If the table is damaged, or a value of a column of text is not UTF-8.
+    Exception
+        After the rows before it, what reading the stream raises.
     """
 
     def count_and_skip(_: pa_csv.InvalidRow) -> str:
@@ -109,17 +123,24 @@ def csv_batches(
         return "skip"
 
     text = MarkedText(stream)
-    reader = pa_csv.open_csv(
-        text,
-        read_options=read_options,
-        parse_options=pa_csv.ParseOptions(invalid_row_handler=count_and_skip, **parse_options),
-        convert_options=convert_options,
-    )
-    for batch in reader:
-        # Arrow reads some blocks ahead of the batch, so this may look at a few batches more than it must.
-        if text.replaced:
-            _refuse_marked(batch)
-        yield _with_decimal_points(batch) if parse_options.get("delimiter") == ";" else batch
+    try:
+        reader = pa_csv.open_csv(
+            text,
+            read_options=read_options,
+            parse_options=pa_csv.ParseOptions(invalid_row_handler=count_and_skip, **parse_options),
+            convert_options=convert_options,
+        )
+        for batch in reader:
+            # Arrow reads some blocks ahead of the batch, so this may look at a few batches more than it must.
+            if text.replaced:
+                _refuse_marked(batch)
+            yield _with_decimal_points(batch) if parse_options.get("delimiter") == ";" else batch
+    except pa.ArrowInvalid as error:
+        # What is damaged before its first row is not empty.
+        if text.damage is None or "Empty CSV file" not in str(error):
+            raise
+    if text.damage is not None:
+        raise text.damage
 
 
 def _with_decimal_points(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -91,6 +91,14 @@ class StudyTable(Format):
 
     def read(self, source: Source, context: Context, reading: Reading) -> Facts:
         """Yield the rows of every output; rows with a missing or unknown value in a required column are refused."""
+        try:
+            yield from self._facts(source, reading)
+        except InputError as error:
+            if reading.records_read == 0:
+                raise
+            reading.fault = error
+
+    def _facts(self, source: Source, reading: Reading) -> Facts:
         restarts = [_RestartCounter() for _ in self.mapping.outputs]
         first_numbers: dict[str, int] = {}
         line = 1
@@ -119,10 +127,8 @@ class StudyTable(Format):
                             yield output.table, rows
             except pa.ArrowInvalid as error:
                 advice = "; convert the table to UTF-8" if "UTF8" in str(error) else ""
-                fault = InputError("corrupt_record", f"table is damaged after line {line}: {one_line(error)}{advice}")
-                if reading.records_read == 0:
-                    raise fault from error
-                reading.fault = fault
+                message = f"table is damaged after line {line}: {one_line(error)}{advice}"
+                raise InputError("corrupt_record", message) from error
 
     def _output(
         self, output: OutputMapping, batch: pa.RecordBatch, restarts: _RestartCounter, reading: Reading
