@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tarfile
 import time
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +30,7 @@ from sojourn_ingest.enrichment import PrefixList
 from sojourn_ingest.formats.content.expansion import ALWAYS_READ_BYTES, refuse_expansion
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.lake import Commit, Lake
+from sojourn_ingest.session.sources import content_hash, open_file
 from sojourn_ingest.yaml_text import load_yaml
 
 MIB = 2**20
@@ -225,6 +228,41 @@ def test_what_expands_is_found_without_decompressing(tmp_path: Path) -> None:
         path.write_bytes(content[: 40_000 if name == "zstd" else len(content) // 2 + 1])
         if name == "xz":
             refuse_expansion(path)
+
+
+@pytest.fixture(scope="module")
+def xz_of_zeros() -> bytes:
+    """Return one stream of a little more than is read of so few bytes."""
+    compressor = lzma.LZMACompressor(preset=0)
+    return b"".join([*(compressor.compress(bytes(MIB)) for _ in range(1100)), compressor.flush()])
+
+
+def with_forged_index(stored: bytes) -> bytes:
+    """Return a stream of xz of one block whose index states 1,000 bytes of plain content, with right checksums."""
+    index = stored[-12 - (int.from_bytes(stored[-8:-4], "little") + 1) * 4 : -12]
+    block_bytes = next(index[2 : at + 1] for at in range(2, len(index)) if index[at] < 0x80)
+    forged = b"\0\1" + block_bytes + b"\xe8\x07"
+    forged += bytes(-len(forged) % 4)
+    footer = struct.pack("<I", len(forged) // 4) + stored[-4:-2]
+    checksums = [struct.pack("<I", zlib.crc32(part)) for part in (forged, footer)]
+    return stored[: -12 - len(index)] + forged + checksums[0] + checksums[1] + footer + b"YZ"
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [lambda stored: stored + b"abcd", lambda stored: stored[:-1], with_forged_index],
+    ids=["stray", "cut", "index"],
+)
+def test_what_hides_how_far_it_expands_is_read_up_to_the_bound(
+    hide: Callable[[bytes], bytes], xz_of_zeros: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "hidden.xz"
+    path.write_bytes(hide(xz_of_zeros))
+    refuse_expansion(path)
+    for read in (open_file, content_hash):
+        with pytest.raises(InputError, match="compressed bytes expand to more than 1073741824") as refused:
+            read(path)
+        assert refused.value.reason == "expands_too_far"
 
 
 @pytest.mark.parametrize(

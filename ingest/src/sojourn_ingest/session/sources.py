@@ -205,13 +205,18 @@ def _fingerprint(path: Path, head_only: Collection[bytes] = ()) -> _native.Finge
     try:
         with local_file(path) as (local,):
             refuse_expansion(Path(local))
-            return _native.fingerprint(local, head_only=list(head_only))
+            content = _native.fingerprint(local, head_only=list(head_only))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise InputError("unreadable", f"cannot be read: {error.strerror}") from error
     except _native.DecodeError as error:
         raise input_error(error) from error
+    fault = None if content.fault is None else input_error(content.fault)
+    if fault is not None and fault.reason == "expands_too_far":
+        # A reader would take much longer than this for the same content.
+        raise fault
+    return content
 
 
 def content_hash(path: Path) -> str:

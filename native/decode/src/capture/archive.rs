@@ -12,15 +12,9 @@ use crate::capture::archive::layout::{repeated, skip_bytes};
 use crate::capture::archive::zip::Zipped;
 use crate::capture::reader::CaptureReader;
 use crate::input::source::PlainReader;
-use crate::input::watched::ExpandsTooFar;
+use crate::input::watched::{ExpandsTooFar, most_plain_bytes};
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::refusal::PacketRefusal;
-
-/// Plain content of a file, and of all of them, that is read whatever it was stored in.
-const ALWAYS_READ_BYTES: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
-/// Beyond, this many plain bytes for one that is stored: about what deflate can do at most. One compression within
-/// another, and those of zstd and xz, can do more.
-const MOST_EXPANSION: u64 = 1100;
 
 /// How an archive is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +58,7 @@ impl Content {
             (self.member_plain_bytes, read_bytes - self.member_start),
             (self.plain_bytes, stored_bytes),
         ] {
-            let most = ALWAYS_READ_BYTES.max(MOST_EXPANSION.saturating_mul(stored_bytes));
+            let most = most_plain_bytes(stored_bytes);
             if plain_bytes > most {
                 return Err(ExpandsTooFar(format!(
                     "{stored_bytes} stored bytes stand for more than {most}; unpack the archive and give its folder if they are genuine"

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::input::before_damage::before_damage;
 use crate::input::compression::{Compression, plain};
 use crate::input::content_hash::ContentHash;
-use crate::input::watched::{ExpandsTooFar, Watch, Watched};
+use crate::input::watched::{ExpandsTooFar, Watch, Watched, most_plain_bytes};
 use crate::input::xz::only_checksum_differs;
 use crate::output::fault::{Fault, FaultKind};
 
@@ -80,7 +80,11 @@ impl PlainReader {
             let file = FileReader(File::open(&path)?);
             Ok(Box::new(BufReader::with_capacity(FILE_BUFFER_BYTES, file)))
         });
-        let mut source = Self::over(plain(file, compression), compression, Some(reopen));
+        let mut inner = plain(file, compression);
+        if compression != Compression::None {
+            inner = Box::new(Watched::new(inner, expansion_watch(file_bytes)));
+        }
+        let mut source = Self::over(inner, compression, Some(reopen));
         source.file_bytes = Some(file_bytes);
         Ok(source)
     }
@@ -266,6 +270,21 @@ impl PlainReader {
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
+}
+
+/// Ends a content that is more than is read of so few stored bytes, whatever the file states of its size.
+fn expansion_watch(stored_bytes: u64) -> Watch {
+    let most = most_plain_bytes(stored_bytes);
+    let mut plain_bytes = 0;
+    Box::new(move |count| {
+        plain_bytes += count as u64;
+        if plain_bytes <= most {
+            return Ok(());
+        }
+        Err(ExpandsTooFar(format!(
+            "{stored_bytes} compressed bytes expand to more than {most}; decompress the file first if it is genuine"
+        )))
+    })
 }
 
 fn fault_kind(error: &io::Error) -> FaultKind {

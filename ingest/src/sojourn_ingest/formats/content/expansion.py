@@ -1,10 +1,11 @@
-"""How large a compressed file or one with holes may become, found before anything of it is read.
+"""How large a compressed file or one with holes states to become, found before anything of it is read.
 
 Whoever reads a compressed file reads all of its plain content, so its time is that of the plain bytes. gzip cannot
 expand more than 1032 times. zstd and xz can: a file of a few MB may stand for terabytes of zeros. The headers of zstd's
 blocks (RFC 8878, section 3.1.1.2) and the index at the end of xz (version 1.2.1 of its format, section 4) say how much
-comes out. A file with holes is one of zeros too, which the file system expands. Files of an archive may be compressed
-within what the archive is compressed with, so theirs is counted as it is read.
+comes out. They may be wrong, or missing behind what is damaged: so the decoder, which hashes every file before it is
+read, holds it to the same bound. A file with holes is one of zeros too, which the file system expands. Files of an
+archive may be compressed within what the archive is compressed with, so theirs is counted as it is read.
 """
 
 from __future__ import annotations

@@ -164,6 +164,25 @@ fn nothing_before_damage_is_lost_and_the_offset_is_that_of_the_plain_content() {
     }
 }
 
+#[test]
+fn a_file_is_read_up_to_the_bound_whatever_it_states_of_its_size() {
+    let zeros = vec![0; 4 << 20];
+    let path = std::env::temp_dir().join(format!("sojourn-bound-{}", std::process::id()));
+    for stored in [xz(&zeros), [xz(&zeros), b"abcd".to_vec()].concat(), zstd(&zeros)] {
+        std::fs::write(&path, stored).unwrap();
+        let mut reader = PlainReader::open(&path).unwrap();
+        let read = read_all(&mut reader).len() as u64;
+        assert!(read > 0 && read <= most_plain_bytes(0));
+        let fault = reader.fault().unwrap();
+        assert_eq!(fault.kind, FaultKind::ExpandsTooFar);
+        assert!(
+            fault.message.contains("compressed bytes expand to more than"),
+            "{fault}"
+        );
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// What the library of xz makes of a content that it gets byte by byte: all that the bytes before damage say.
 fn xz_byte_by_byte(stored: &[u8]) -> Vec<u8> {
     let mut decoder = liblzma::stream::Stream::new_stream_decoder(u64::MAX, 0).unwrap();
