@@ -5,10 +5,13 @@ Run in a process of its own, because Superset is configured by the environment a
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import sys
+import uuid
+import zipfile
 from typing import Any
 
 from superset.app import create_app
@@ -71,8 +74,8 @@ class Asking:
         return f"{answer.status_code} {len(body['result'][0]['data']) if answer.status_code == 200 else body}"
 
     def sql(self, sql: str) -> str:
-        """Return what SQL Lab answers."""
-        body = {"database_id": 1, "sql": sql, "runAsync": False}
+        """Return what SQL Lab answers, also to who wants the answer later."""
+        body = {"database_id": 1, "sql": sql, "runAsync": True}
         answer = self.client.post("/api/v1/sqllab/execute/", json=body, headers=self.headers)
         return f"{answer.status_code} {answer.get_data(as_text=True)[:1500]}"
 
@@ -195,6 +198,8 @@ def main() -> None:
         password = os.environ["SUPERSET_ADMIN_PASSWORD"] if user == "Admin" else PASSWORD
         client, headers, _ = logged_in(app, name, password, f"192.0.2.{place + 1}")
         answers[user] = Asking(client, headers, question, user, name).everything(app)
+        if user == "Alpha":
+            answers["data of another host"] = imported_data(app, client, headers)
         if user == "viewer":
             answers["kept"] = kept(app, client, headers)
     answers["too large"] = {
@@ -207,6 +212,29 @@ def main() -> None:
         for body in ("[" * 50_000, '{"username": "\\ud800", "password": "x", "provider": "db"}', "x" * 2**17)
     ]
     print(json.dumps(answers), file=sys.stderr)
+
+
+def imported_data(app: Any, client: Any, headers: dict[str, str]) -> str:
+    """Import a dataset whose data are at another host; return the answer."""
+    with app.app_context():
+        from superset import db
+        from superset.models.core import Database
+
+        database = db.session.get(Database, 1).uuid
+    files = {
+        "metadata.yaml": "version: 1.0.0\ntype: SqlaTable\ntimestamp: '2026-01-01T00:00:00'\n",
+        "databases/d.yaml": f"database_name: d\nsqlalchemy_uri: shillelagh+safe://\nuuid: {database}\nversion: 1.0.0\n",
+        # No dataset has such a name, so its data would be loaded.
+        "datasets/d/x.yaml": f"table_name: A b\nuuid: {uuid.uuid4()}\nversion: 1.0.0\ndatabase_uuid: {database}\n"
+        f"data: {os.environ['OTHER_API']}/data.csv\ncolumns: []\nmetrics: []\n",
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"x/{name}", text)
+    content.seek(0)
+    answer = client.post("/api/v1/dataset/import/", data={"formData": (content, "x.zip")}, headers=headers)
+    return f"{answer.status_code} {answer.get_data(as_text=True)[:500]}"
 
 
 def related_lists(app: Any, name: str) -> tuple[dict[str, set[int]], dict[str, set[int]]]:

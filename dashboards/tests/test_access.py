@@ -106,9 +106,21 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
     stated = {(user, what): cell for what, *cells in rows for user, cell in zip(users, cells, strict=True)}
     permissions = {(user, what): may(user, answer) for user in users for what, answer in roles[user].items()}
     assert permissions == stated
-    assert set(users) == set(roles) - {"logins", "malformed logins", "kept", "too large", "administrators only"}
+    assert set(users) == set(roles) - {
+        "logins",
+        "malformed logins",
+        "kept",
+        "too large",
+        "administrators only",
+        "data of another host",
+    }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
+
+
+def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:
+    assert "Data URI is not allowed" in roles["data of another host"]
+    assert answers["asked of another host"] == []
 
 
 def test_only_administrators_change_what_belongs_to_everybody(roles: dict[str, Any]) -> None:

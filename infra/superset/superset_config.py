@@ -88,9 +88,10 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.kept_state import bound_kept_state
     from sojourn_superset.related_users import hide_other_users
-    from sojourn_superset.sql_lab import keep_limits
+    from sojourn_superset.sql_lab import keep_limits, run_at_once
 
     keep_limits()
+    run_at_once()
     refuse_unknown_kinds()
     bound_charts()
     bound_kept_state(app)
@@ -102,8 +103,9 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
             limited(app.blueprints[blueprint])
 
 
-# Nothing is fetched from or reported to other hosts: no fonts, no maps, and no telemetry pixel, which the page
-# would ask for and the browser now refuses to.
+# Nothing is fetched from or reported to other hosts: no data of imported datasets, no fonts, no maps, and no telemetry
+# pixel, which the page would ask for and the browser now refuses to.
+DATASET_IMPORT_ALLOWED_DATA_URLS: list[str] = []
 TALISMAN_ENABLED = True
 TALISMAN_CONFIG = {
     **_TALISMAN,

@@ -5,6 +5,15 @@ from __future__ import annotations
 from superset import db
 from superset.commands.sql_lab.execute import ExecuteSqlCommand
 from superset.exceptions import SupersetGenericErrorException
+from superset.sqllab.sqllab_execution_context import SqlJsonExecutionContext
+
+
+def run_at_once() -> None:
+    """Run each statement as it is asked for: no worker would run one later, and Superset would keep it in a file.
+
+    Superset takes from the request whether to, and does not look at what the database allows.
+    """
+    SqlJsonExecutionContext.is_run_asynchronous = lambda _: False
 
 
 def keep_limits() -> None:
