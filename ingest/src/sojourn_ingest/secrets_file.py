@@ -74,10 +74,10 @@ def ensure_secrets(path: Path) -> dict[str, str]:
         As :func:`read_secrets` does; or if the forget key is missing, and hosts are forgotten under it.
     """
     settings = read_secrets(path)
-    missing = [name for name in GENERATORS if name not in settings]
+    missing = [name for name in GENERATORS if not settings.get(name)]
     if not missing:
         return settings
-    if FORGET_KEY in missing and FORGET_KEY not in os.environ:
+    if FORGET_KEY in missing and not os.environ.get(FORGET_KEY):
         _refuse_forgotten_hosts(path.with_name(FORGOTTEN_LIST), path)
     settings |= {name: GENERATORS[name]() for name in missing}
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from sojourn_ingest.secrets_file import (
     SecretsError,
     address_key,
     ensure_secrets,
+    forget_key,
     read_secrets,
 )
 
@@ -41,11 +42,15 @@ def test_a_lost_forget_key_is_not_replaced_while_hosts_are_forgotten(
 ) -> None:
     path, forgotten = tmp_path / "secrets.env", tmp_path / FORGOTTEN_LIST
     forgotten.write_text('{"fingerprint": "f"}\n')
-    for present in ("", "SOJOURN_ADDRESS_KEY=mine\n"):
+    for present in ("", "SOJOURN_ADDRESS_KEY=mine\n", "SOJOURN_FORGET_KEY=\n"):
         path.write_text(present)
         with pytest.raises(SecretsError, match="from a backup"):
             ensure_secrets(path)
         assert path.read_text() == present
+    monkeypatch.setenv("SOJOURN_FORGET_KEY", "")
+    with pytest.raises(SecretsError, match="from a backup"):
+        forget_key(path)
+    path.write_text("SOJOURN_ADDRESS_KEY=mine\n")
     monkeypatch.setenv("SOJOURN_FORGET_KEY", "kept elsewhere")
     assert ensure_secrets(path)["SOJOURN_ADDRESS_KEY"] == "mine"
     monkeypatch.delenv("SOJOURN_FORGET_KEY")
