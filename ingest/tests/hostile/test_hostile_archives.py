@@ -147,7 +147,7 @@ def test_names_may_be_longer_than_their_field(tmp_path: Path) -> None:
     for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
         with tarfile.open(tmp_path / "a.tar", "w", format=form) as archive:
             for number in range(3):
-                header = tarfile.TarInfo("/".join([f"{number}" * 50, "b" * 50, "c" * 50]))
+                header = tarfile.TarInfo("/".join(["a" * 50, "b" * 50, "c" * 40]) + f"\n{number}")
                 header.size = len(ndt7())
                 archive.addfile(header, io.BytesIO(ndt7()))
         batches, reading = read(tmp_path / "a.tar")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -36,7 +37,7 @@ LONG_NAME, LONG_NAMES = b"L", (b"L", b"K")
 PAX, PAX_OF_ALL = (b"x", b"X"), b"g"
 #: Records of pax: length, key and value. Only these three are looked for, so other ones may be damaged.
 PAX_SIZE = re.compile(rb"(?<![^\n])\d{1,9} size=(\d{1,20})\n")
-PAX_PATH = re.compile(rb"(?<![^\n])\d{1,9} path=([^\n]*)\n")
+PAX_PATH = re.compile(rb"(?<![^\n])(\d{1,9}) path=")
 PAX_SPARSE = re.compile(rb"(?<![^\n])\d{1,9} GNU\.sparse\.")
 
 
@@ -114,7 +115,7 @@ class TarMembers:
             # Where the field is too small for a size, pax states it before.
             size = int(([*PAX_SIZE.findall(pax)] or [size])[-1])
             is_sparse = kind == SPARSE or PAX_SPARSE.search(pax) is not None
-            name = ([*PAX_PATH.findall(pax)] or [_text(long_name) or _name(header)])[-1]
+            name = _pax_path(pax) or _text(long_name) or _name(header)
             names, pax, long_name = 0, b"", b""
             if kind in WITHOUT_CONTENT or _is_folder(header):
                 continue
@@ -210,6 +211,13 @@ class TarMembers:
 def _text(field: bytes) -> bytes:
     """Return a text up to the null that ends it."""
     return field.split(b"\0", 1)[0]
+
+
+def _pax_path(records: bytes) -> bytes:
+    """Return the last name among records of pax, which may hold newlines; empty without one."""
+    for record in deque(PAX_PATH.finditer(records), maxlen=1):
+        return records[record.end() : record.start() + int(record[1]) - 1]
+    return b""
 
 
 def _name(header: bytes) -> bytes:
