@@ -199,6 +199,11 @@ class Lake:
         with self._lock:
             return self._live.at_path(source_path)
 
+    def current_at(self, source_path: str) -> list[Commit]:
+        """Return the live commits of what a path has; facts of an earlier content may stay for another path."""
+        with self._lock:
+            return self._live.current_at(source_path)
+
     def facts_of(self, content_hash: str, decoder_version: str) -> Commit | None:
         """Return the live commit that holds the facts of a content, from any path, if there is one."""
         with self._lock:

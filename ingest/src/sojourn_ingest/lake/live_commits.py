@@ -58,6 +58,11 @@ class LiveCommits:
         """Return the commits of one path, by name."""
         return [self._commits[name] for name in sorted(self._names_by_path[source_path])]
 
+    def current_at(self, source_path: str) -> list[Commit]:
+        """Return the commits of what a path has, without facts that stay only for another path with their content."""
+        commits = self.at_path(source_path)
+        return [one for one in commits if not self._holds_facts_for_another_path(one.name)] or commits
+
     def facts_of(self, content_hash: str, decoder_version: str) -> Commit | None:
         """Return the commit that holds the facts of a content as one version decoded them."""
         for name in sorted(self._names_by_content[content_hash]):

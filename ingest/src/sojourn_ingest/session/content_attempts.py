@@ -67,7 +67,7 @@ class ContentAttempts:
         """Return the attempt at a content that the lake has, at this path or at another; None if it has not."""
         state = self._state
         superseded = state.superseded_recording(draft)
-        for commit in state.lake.at_path(draft.source_path):
+        for commit in state.lake.current_at(draft.source_path):
             same_content = commit.content_hash == draft.content_hash and commit.status != "rejected"
             copied = commit.duplicate_of is not None
             still_held = not copied or bool(state.lake.holding_facts(commit.content_hash))
@@ -78,7 +78,7 @@ class ContentAttempts:
         if holder is None:
             return None
         draft.version = holder.decoder_version
-        for commit in state.lake.at_path(draft.source_path):
+        for commit in state.lake.current_at(draft.source_path):
             same = (commit.content_hash, commit.duplicate_of) == (draft.content_hash, holder.source_path)
             if same and commit.decoder_version == draft.version and draft.is_damaged_like(commit):
                 return Attempt(draft.path, commit, "unchanged")
@@ -149,7 +149,7 @@ class ContentAttempts:
     def reject(self, draft: Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         """Record that a content cannot be read, unless that is on record already."""
         outcome = draft.rejected(error, reading or Reading())
-        for commit in self._state.lake.at_path(outcome.source_path):
+        for commit in self._state.lake.current_at(outcome.source_path):
             if (
                 commit.content_hash == outcome.content_hash
                 and commit.decoder_version == outcome.decoder_version

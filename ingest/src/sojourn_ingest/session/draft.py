@@ -14,7 +14,7 @@ from sojourn_ingest.remote.copies import state_of_copy
 from sojourn_ingest.session.recorded_paths import path_text
 
 #: Reasons that say of a compressed file that it is damaged.
-DAMAGE = ("compression", "checksum", "expands_too_far")
+DAMAGE = ("compression", "checksum")
 #: The decoder version of what no format recognised.
 # A version of its own, not of the package: an outcome is a fact, and does not change with a release.
 UNRECOGNISED_VERSION = "sojourn-ingest-0.1.0"
@@ -51,8 +51,10 @@ class Draft:
         self.is_damage_known = True
 
     def is_damaged_like(self, commit: Commit) -> bool:
-        """Return whether a file of a commit's content is damaged if that one is: what can be read may be the same."""
-        return not self.is_damage_known or (self.damage is not None) == (commit.reason in DAMAGE)
+        """Return whether a commit of the same readable content says what is wrong with the file as it is now."""
+        if not self.is_damage_known:
+            return True
+        return commit.reason not in DAMAGE if self.damage is None else commit.reason is not None
 
     def read_another_version(self) -> bool:
         """Return whether a remote file, or a part, was another one when it was copied to be read than was hashed."""
@@ -103,10 +105,11 @@ class Draft:
 
     def duplicate(self, holder: Commit) -> Outcome:
         """Return the outcome of a content that another path holds."""
-        of_content = None if holder.reason is None else InputError(holder.reason, holder.message or "")
+        is_of_holder = self.is_damage_known and holder.reason in DAMAGE
+        of_content = None if holder.reason is None or is_of_holder else InputError(holder.reason, holder.message or "")
         fault = self.damage or of_content
         reading = Reading(records_read=holder.records_read, fault=fault)
-        status: Literal["ok", "partial"] = "ok" if holder.status == "ok" and fault is None else "partial"
+        status: Literal["ok", "partial"] = "ok" if fault is None else "partial"
         return self._outcome(status, reading, duplicate_of=holder.source_path)
 
     def rejected(self, error: InputError, reading: Reading) -> Outcome:

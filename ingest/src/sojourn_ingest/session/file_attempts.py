@@ -71,7 +71,7 @@ class FileAttempts:
             same = part is not None and (part.size_bytes, part.modified_ns) == (draft.size_bytes, draft.modified_ns)
             # It was read as a part and now is a recording of its own, unless the rest of its recording is gone.
             return part if same else None
-        for commit in lake.at_path(draft.source_path):
+        for commit in lake.current_at(draft.source_path):
             reader = self._state.registry.named(commit.format)
             if commit.status == "rejected" or (reader is not None and reader.describing() is not None):
                 # What was rejected may be readable now: a description was added, a reader was corrected. What depends

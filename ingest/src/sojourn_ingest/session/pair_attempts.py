@@ -6,7 +6,8 @@ from sojourn_ingest.formats.interface import DescribingFormat, InputError, Pair,
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.content_attempts import ContentAttempts
-from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.draft import DAMAGE, Draft
+from sojourn_ingest.session.recorded import recorded_at
 from sojourn_ingest.session.sources import open_file
 from sojourn_ingest.session.state import IngestState
 
@@ -49,5 +50,9 @@ class PairAttempts:
         draft.path, draft.content_hash = pair.path, pair.content_hash
         draft.size_bytes = sum(state.st_size for state in sizes)
         draft.modified_ns = max(state.st_mtime_ns for state in sizes)
+        # Each file was tried before.
+        outcomes = [one for path in pair.files for one in recorded_at(self._state.lake, path)]
+        damaged = next((one for one in outcomes if one.reason in DAMAGE), None)
+        draft.note_damage(None if damaged is None else InputError(damaged.reason or "", damaged.message or ""))
         with self._state.lake.deciding(draft.content_hash):
             return self._contents.read(draft, Source(pair.path, "none", b"", draft.size_bytes), pair)

@@ -13,7 +13,7 @@ def recorded_at(lake: Lake, path: Path) -> list[Commit]:
     text = path_text(path)
     recording = lake.recording_with(text)
     part = None if recording is None else recording.of_part(text)
-    return [*lake.at_path(text), *([] if part is None else [part])]
+    return [*lake.current_at(text), *([] if part is None else [part])]
 
 
 def recorded_as_it_is(lake: Lake, path: Path, size_bytes: int, modified_ns: int) -> list[Commit]:

@@ -22,6 +22,22 @@ def _contents(commit: Commit) -> set[str]:
     return {part.content_hash for part in commit.parts} or {commit.content_hash}
 
 
+def _has_parts(commit: Commit, parts: list[Draft]) -> bool:
+    """Return whether a recording is of these files as they are.
+
+    Of a compressed file that is damaged, or no longer, the same may be read; only its state tells.
+    """
+    if [(part.source_path, part.content_hash) for part in commit.parts] != [
+        (part.source_path, part.content_hash) for part in parts
+    ]:
+        return False
+    return all(
+        (recorded.size_bytes, recorded.modified_ns) == (part.size_bytes, part.modified_ns)
+        or compression_of(part.path) == "none"
+        for recorded, part in zip(commit.parts, parts, strict=True)
+    )
+
+
 class RecordingAttempts:
     """Tries planned recordings."""
 
@@ -110,12 +126,8 @@ class RecordingAttempts:
         draft.seen = tuple((part.path, part.size_bytes, part.modified_ns) for part in parts)
         draft.version = state.versions.of(reader)
         with lake.deciding(draft.content_hash):
-            for commit in lake.at_path(draft.source_path):
-                # A file that is damaged where it was whole has another size, even if the same can be read of it.
-                same = [(part.source_path, part.content_hash, part.size_bytes) for part in commit.parts] == [
-                    (part.source_path, part.content_hash, part.size_bytes) for part in parts
-                ]
-                if same and commit.decoder_version in state.versions.compatible(reader):
+            for commit in lake.current_at(draft.source_path):
+                if _has_parts(commit, parts) and commit.decoder_version in state.versions.compatible(reader):
                     return attempts_of(draft.path, commit, "unchanged")
             contents = {part.content_hash for part in parts}
             alone = {

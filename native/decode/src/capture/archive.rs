@@ -301,7 +301,13 @@ impl Archive {
 }
 
 fn of_member(number: u64, fault: &Fault) -> Fault {
+    // Damage of a compression, as a kind, is that of the whole archive.
+    let kind = match fault.kind {
+        FaultKind::Compression | FaultKind::Checksum => FaultKind::CorruptRecord,
+        kind => kind,
+    };
     Fault {
+        kind,
         message: format!("member {number} of the archive: {}", fault.message),
         offset: None,
         ..fault.clone()

@@ -229,7 +229,9 @@ def _repeated(place: int) -> InputError:
 def _refuse_member(place: int, error: InputError, reading: Reading) -> None:
     reading.refuse(f"member: {error.reason}")
     if reading.fault is None and error.reason not in ("unrecognised_format", "empty", "archive_in_archive"):
-        reading.fault = InputError(error.reason, f"member {place} of the archive: {error.message}")
+        # Damage of a compression, as a reason, is that of the whole archive.
+        reason = "corrupt_record" if error.reason == "compression" else error.reason
+        reading.fault = InputError(reason, f"member {place} of the archive: {error.message}")
 
 
 def _member_content(member: TarMember) -> BinaryIO:
