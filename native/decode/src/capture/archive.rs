@@ -310,7 +310,6 @@ fn of_member(number: u64, fault: &Fault) -> Fault {
         kind,
         message: format!("member {number} of the archive: {}", fault.message),
         offset: None,
-        ..fault.clone()
     }
 }
 
