@@ -10,7 +10,7 @@ from sojourn_ingest.lake import Commit
 from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt, RecordingAttempt, attempts_of
 from sojourn_ingest.session.content_attempts import ContentAttempts
-from sojourn_ingest.session.draft import Draft
+from sojourn_ingest.session.draft import DAMAGE, Draft
 from sojourn_ingest.session.plan import PlannedRecording
 from sojourn_ingest.session.recorded_paths import path_text
 from sojourn_ingest.session.sources import compression_of
@@ -33,7 +33,7 @@ def _has_parts(commit: Commit, parts: list[Draft]) -> bool:
         return False
     return all(
         (recorded.size_bytes, recorded.modified_ns) == (part.size_bytes, part.modified_ns)
-        or compression_of(part.path) == "none"
+        or (compression_of(part.path) == "none" and recorded.reason not in DAMAGE)
         for recorded, part in zip(commit.parts, parts, strict=True)
     )
 
