@@ -113,6 +113,7 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "too large",
         "administrators only",
         "data of another host",
+        "types within types",
     }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
@@ -121,6 +122,10 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
 def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:
     assert "Data URI is not allowed" in roles["data of another host"]
     assert answers["asked of another host"] == []
+
+
+def test_types_within_types_are_refused(roles: dict[str, Any]) -> None:
+    assert roles["types within types"].startswith("4")
 
 
 def test_only_administrators_change_what_belongs_to_everybody(roles: dict[str, Any]) -> None:

@@ -87,11 +87,13 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.kept_state import bound_kept_state
+    from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.sql_lab import keep_limits, run_at_once
 
     keep_limits()
     run_at_once()
+    bound_parsing()
     refuse_unknown_kinds()
     bound_charts()
     bound_kept_state(app)

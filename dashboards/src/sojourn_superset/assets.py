@@ -42,6 +42,14 @@ EMPTY_METADATA: dict[str, Any] = {
 }
 
 
+class _WithoutAliases(yaml.SafeDumper):
+    """Writes what occurs twice twice: Superset is to read no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return that nothing is replaced by an alias."""
+        return True
+
+
 @dataclass
 class Bundle:
     """What to import, and the titles of the charts that had to give way to a note."""
@@ -182,7 +190,10 @@ def _rendered(folder: Path, client: Client, connection: Connection) -> Bundle:
                 node["meta"]["code"] = node["meta"]["code"].replace("{api_url}", client.url)
         _own(name, asset)
 
-    bundle.contents = {name: yaml.safe_dump(asset, sort_keys=True, allow_unicode=True) for name, asset in files.items()}
+    bundle.contents = {
+        name: yaml.dump(asset, Dumper=_WithoutAliases, sort_keys=True, allow_unicode=True)
+        for name, asset in files.items()
+    }
     return bundle
 
 

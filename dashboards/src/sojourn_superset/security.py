@@ -71,6 +71,8 @@ ADMINISTRATORS_ONLY = frozenset(
         ("can_write", "Tag"),
         ("can_bulk_create", "Tag"),
         ("can_invalidate", "CacheRestApi"),
+        # Superset unpacks what is uploaded into memory, whatever its size, even if no database takes it.
+        ("can_upload", "Database"),
         ("can_add", "UserRegistrationsRestAPI"),
         ("can_edit", "UserRegistrationsRestAPI"),
         ("can_delete", "UserRegistrationsRestAPI"),

@@ -1,0 +1,47 @@
+"""What takes time out of proportion to its length is refused; what people write is not."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+import sqlglot
+import yaml
+from sqlglot.errors import ParseError
+
+from sojourn_superset.parsing_bounds import _refuse_nested_types, load_yaml
+
+
+def refuse(sql: str) -> None:
+    dialect = sqlglot.Dialect.get_or_raise("sqlite")
+    _refuse_nested_types(dialect.parser().TYPE_TOKENS, dialect.tokenize(sql))
+
+
+@pytest.mark.parametrize("name", ["DATE", "TIMESTAMP", "DECIMAL", "STRUCT", "VARCHAR"])
+def test_types_within_types_are_refused_in_no_time(name: str) -> None:
+    started = time.process_time()
+    for depth in (20, 40, 10_000):
+        with pytest.raises(ParseError, match="nested too deeply"):
+            refuse(f"{name}(" * depth + "1" + ")" * depth)
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT DATE(DATE(DATE(start_date)))",
+        f"SELECT {'(' * 200}1{')' * 200}",
+        f"SELECT 1 WHERE x IN ({', '.join(['1'] * 10_000)})",
+        "SELECT " + ", ".join(["CAST(a AS DECIMAL(10, 2))"] * 1000),
+    ],
+)
+def test_other_sql_is_parsed(sql: str) -> None:
+    refuse(sql)
+
+
+def test_yaml_is_read_without_aliases() -> None:
+    content: dict[str, Any] = {"a": [1, {"b": None}], "c": "x & y, *z"}
+    assert load_yaml(yaml.safe_dump(content)) == content
+    with pytest.raises(yaml.parser.ParserError, match="an alias, which is not read"):
+        load_yaml("a: &a [1]\nb: *a\n")
