@@ -52,7 +52,7 @@ def load_yaml(content: str) -> Any:
 
 
 class WithoutAliases(yaml.SafeLoader):
-    """Reads YAML without aliases, with which a few lines stand for gigabytes. Superset's exports have none."""
+    """Reads YAML without aliases, with which a few lines stand for gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Return the next node."""
