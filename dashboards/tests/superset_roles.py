@@ -200,11 +200,15 @@ def main() -> None:
         asking = Asking(client, headers, question, user, name)
         answers[user] = asking.everything(app)
         if user == "Alpha":
-            answers["data of another host"] = imported_data(app, client, headers)
+            answers["imports"] = imports(app, client, headers)
+        if user == "Admin":
+            exported = client.get("/api/v1/dashboard/export/?q=!(1)").data
+            answers["import of an export"] = imported(client, headers, "dashboard", exported, overwrite="true")
         if user == "viewer":
             answers["kept"] = kept(app, client, headers)
             # Parsed, each level would take twice as long.
             answers["types within types"] = asking.rows(extras={"where": "DATE(" * 40 + "1" + ")" * 40, "having": ""})
+            answers["long SQL"] = asking.rows(extras={"where": "(packets > 0" + " or 1" * 2**17 + ")", "having": ""})
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
     }
@@ -217,8 +221,8 @@ def main() -> None:
     print(json.dumps(answers), file=sys.stderr)
 
 
-def imported_data(app: Any, client: Any, headers: dict[str, str]) -> str:
-    """Import a dataset whose data are at another host; return the answer."""
+def imports(app: Any, client: Any, headers: dict[str, str]) -> dict[str, str]:
+    """Import archives that are to be refused; return the answers."""
     with app.app_context():
         from superset import db
         from superset.models.core import Database
@@ -227,17 +231,42 @@ def imported_data(app: Any, client: Any, headers: dict[str, str]) -> str:
     files = {
         "metadata.yaml": "version: 1.0.0\ntype: SqlaTable\ntimestamp: '2026-01-01T00:00:00'\n",
         "databases/d.yaml": f"database_name: d\nsqlalchemy_uri: shillelagh+safe://\nuuid: {database}\nversion: 1.0.0\n",
-        # No dataset has such a name, so its data would be loaded.
         "datasets/d/x.yaml": f"table_name: A b\nuuid: {uuid.uuid4()}\nversion: 1.0.0\ndatabase_uuid: {database}\n"
-        f"data: {os.environ['OTHER_API']}/data.csv\ncolumns: []\nmetrics: []\n",
+        "columns: []\nmetrics: []\n",
     }
+
+    def answer(content: bytes, kind: str = "dataset") -> str:
+        return imported(client, headers, kind, content)
+
+    def changed(name: str, text: str) -> str:
+        return answer(archive_of({**files, name: files.get(name, "") + text}))
+
+    return {
+        # No dataset has such a name, so its data would be loaded.
+        "data of another host": changed("datasets/d/x.yaml", f"data: {os.environ['OTHER_API']}/data.csv\n"),
+        "aliases": changed("datasets/d/x.yaml", "extra: &a {b: 1}\ntemplate_params: *a\n"),
+        "large files": changed("datasets/d/y.yaml", "# " + "x" * 2**21),
+        "many files": answer(archive_of({**files, **{f"{n}.txt": "x" * 2**20 for n in range(3)}})),
+        "earlier datasets": answer(archive_of({"d.yaml": "databases: [{database_name: d, tables: []}]"})),
+        "an earlier dataset alone": answer(b"databases: [{database_name: d, tables: []}]"),
+        "earlier dashboards": answer(b'{"dashboards": [], "datasources": []}', "dashboard"),
+    }
+
+
+def imported(client: Any, headers: dict[str, str], kind: str, content: bytes, **fields: str) -> str:
+    """Import a file; return the answer."""
+    form = {"formData": (io.BytesIO(content), "x.zip"), **fields}
+    answer = client.post(f"/api/v1/{kind}/import/", data=form, headers=headers)
+    return f"{answer.status_code} {answer.get_data(as_text=True)[:500]}"
+
+
+def archive_of(files: dict[str, str]) -> bytes:
+    """Return a zip archive as Superset makes them."""
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             archive.writestr(f"x/{name}", text)
-    content.seek(0)
-    answer = client.post("/api/v1/dataset/import/", data={"formData": (content, "x.zip")}, headers=headers)
-    return f"{answer.status_code} {answer.get_data(as_text=True)[:500]}"
+    return content.getvalue()
 
 
 def related_lists(app: Any, name: str) -> tuple[dict[str, set[int]], dict[str, set[int]]]:

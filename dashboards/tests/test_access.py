@@ -112,20 +112,44 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "kept",
         "too large",
         "administrators only",
-        "data of another host",
+        "imports",
+        "import of an export",
         "types within types",
+        "long SQL",
     }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
 
 
 def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:
-    assert "Data URI is not allowed" in roles["data of another host"]
+    assert "Data URI is not allowed" in roles["imports"]["data of another host"]
     assert answers["asked of another host"] == []
 
 
-def test_types_within_types_are_refused(roles: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("archive", "message"),
+    [
+        ("aliases", "Not a valid YAML file"),
+        ("large files", "an import has at most"),
+        ("many files", "an import has at most"),
+        ("earlier datasets", "Could not find a valid command"),
+        ("an earlier dataset alone", "Could not find a valid command"),
+        ("earlier dashboards", "Could not find a valid command"),
+    ],
+)
+def test_an_import_that_is_not_bounded_is_refused_in_words(roles: dict[str, Any], archive: str, message: str) -> None:
+    answer = roles["imports"][archive]
+    assert answer.startswith("4")
+    assert message in answer
+
+
+def test_what_superset_exports_can_be_imported(roles: dict[str, Any]) -> None:
+    assert roles["import of an export"].startswith("200")
+
+
+def test_sql_that_takes_long_to_parse_is_refused(roles: dict[str, Any]) -> None:
     assert roles["types within types"].startswith("4")
+    assert roles["long SQL"].startswith("4")
 
 
 def test_only_administrators_change_what_belongs_to_everybody(roles: dict[str, Any]) -> None:

@@ -10,10 +10,17 @@ import sqlglot
 import yaml
 from sqlglot.errors import ParseError
 
-from sojourn_superset.parsing_bounds import _refuse_nested_types, load_yaml
+from sojourn_superset.parsing_bounds import (
+    LARGEST_IMPORT_BYTES,
+    LONGEST_SQL,
+    _refuse_long_sql,
+    _refuse_nested_types,
+    load_yaml,
+)
 
 
 def refuse(sql: str) -> None:
+    _refuse_long_sql(sql)
     dialect = sqlglot.Dialect.get_or_raise("sqlite")
     _refuse_nested_types(dialect.parser().TYPE_TOKENS, dialect.tokenize(sql))
 
@@ -38,6 +45,28 @@ def test_types_within_types_are_refused_in_no_time(name: str) -> None:
 )
 def test_other_sql_is_parsed(sql: str) -> None:
     refuse(sql)
+
+
+def test_long_sql_is_refused() -> None:
+    with pytest.raises(ParseError, match="SQL has at most 131,072 characters"):
+        refuse("SELECT 1" + "+1" * (LONGEST_SQL // 2))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 2_000_000,
+        "- " * 1_000_000,
+        "{a: " * 1000,
+        "a: \ud800",
+        "a: 2020-99-99",
+        "[",
+        "x" * (LARGEST_IMPORT_BYTES + 1),
+    ],
+)
+def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:
+    with pytest.raises(yaml.parser.ParserError):
+        load_yaml(content)
 
 
 def test_yaml_is_read_without_aliases() -> None:
