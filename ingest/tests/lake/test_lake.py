@@ -313,6 +313,6 @@ def test_a_statement_is_what_asdict_tells_without_places() -> None:
         parts=(part,),
     )
     said = asdict(commit)
-    for name in ("files", "replaces", "link"):
+    for name in ("files", "replaces", "link", "revision"):
         del said[name]
     assert commit.statement() == json.dumps({**said, "rows": [["flow", 3]]}, sort_keys=True)

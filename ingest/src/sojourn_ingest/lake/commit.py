@@ -25,9 +25,9 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 #: Members that are no part of what a commit says of its source.
-UNSAID = ("files", "replaces", "link")
+UNSAID = ("files", "replaces", "link", "revision")
 #: Members that earlier versions did not write.
-LATER_MEMBERS = ("sha256", "link", "covers")
+LATER_MEMBERS = ("sha256", "link", "covers", "revision")
 
 
 def is_text(value: Any) -> bool:
@@ -106,7 +106,8 @@ class Commit:
 
     ``subject`` names what the facts are about where there can be only one such source, such as the description
     of a study: a later one replaces it, from any path. ``parts`` are the files of a recording in several
-    files; their outcomes are in this commit too.
+    files; their outcomes are in this commit too. ``revision`` is higher than that of facts of the same path that stay
+    because another path has their content; None where there are none.
     """
 
     source_path: str
@@ -126,6 +127,7 @@ class Commit:
     replaces: tuple[str, ...] = ()
     parts: tuple[RecordingPart, ...] = ()
     link: Link | None = None
+    revision: int | None = None
 
     def of_part(self, source_path: str) -> Commit | None:
         """Return the outcome of one of this commit's parts, as a commit without facts; ``None`` if it lacks it."""
@@ -134,7 +136,7 @@ class Commit:
             return None
         return replace(
             self, **asdict(part), format="capture", holds_facts=False, files=(), subject=None, duplicate_of=None,
-            replaces=(), parts=(), link=None,
+            replaces=(), parts=(), link=None, revision=None,
         )  # fmt: skip
 
     @property

@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -214,17 +214,24 @@ class Lake:
         with self._lock:
             return self._live.holding_facts(content_hash)
 
+    def copies_without_facts(self) -> list[Commit]:
+        """Return, by name, the live commits of copies whose content has facts no more."""
+        with self._lock:
+            return self._live.copies_without_facts()
+
     def recording_with(self, source_path: str) -> Commit | None:
         """Return the live commit of the recording that a file is a part of, if there is one."""
         with self._lock:
             return self._live.recording_with(source_path)
 
     @contextmanager
-    def deciding(self, content_hash: str) -> Iterator[None]:
-        """Hold one content, so that of two equal files in one folder only one is the source of facts."""
+    def deciding(self, *content_hashes: str) -> Iterator[None]:
+        """Hold contents, so that of two equal files in one folder only one is the source of facts."""
         with self._lock:
-            lock = self._content_locks[content_hash]
-        with lock:
+            locks = [self._content_locks[content_hash] for content_hash in sorted(set(content_hashes))]
+        with ExitStack() as held:
+            for lock in locks:
+                held.enter_context(lock)
             yield
 
     def commit(
@@ -244,7 +251,7 @@ class Lake:
         draft = commit_of(outcome, files, subject, part_outcomes)
         with self._lock:
             gone = {name for name in supersedes if name in self._live}
-            draft = replace(draft, replaces=self._live.replaced_by(draft, gone))
+            draft = self._live.in_its_place(draft, gone)
             while draft.name in self._replaced:
                 # It was here before and made way for another path's: it is a new commit, after its former self.
                 draft = replace(draft, replaces=tuple(sorted((*draft.replaces, draft.name))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from sojourn_ingest.lake.commit import Commit
 
@@ -61,7 +62,10 @@ class LiveCommits:
     def current_at(self, source_path: str) -> list[Commit]:
         """Return the commits of what a path has, without facts that stay only for another path with their content."""
         commits = self.at_path(source_path)
-        return [one for one in commits if not self._holds_facts_for_another_path(one.name)] or commits
+        return [one for one in commits if (one.revision or 0) == self._revision_of(source_path)]
+
+    def _revision_of(self, source_path: str) -> int:
+        return max((one.revision or 0 for one in self.at_path(source_path)), default=0)
 
     def facts_of(self, content_hash: str, decoder_version: str) -> Commit | None:
         """Return the commit that holds the facts of a content as one version decoded them."""
@@ -76,50 +80,54 @@ class LiveCommits:
         alone = {name for name in self._names_by_content[content_hash] if self._commits[name].holds_facts}
         return [self._commits[name] for name in sorted(alone | self._names_by_part[f"content {content_hash}"])]
 
+    def copies_without_facts(self) -> list[Commit]:
+        """Return the commits of copies whose content has facts no more, by name."""
+        copies = (commit for commit in self.all() if commit.duplicate_of is not None)
+        return [copy for copy in copies if not self.holding_facts(copy.content_hash)]
+
     def recording_with(self, source_path: str) -> Commit | None:
         """Return the commit of the recording that a file is a part of."""
         names = sorted(self._names_by_part[f"path {source_path}"])
         return self._commits[names[0]] if names else None
 
-    def replaced_by(self, draft: Commit, superseded: set[str]) -> tuple[str, ...]:
-        """Return the names of the commits that a new one replaces, those of ``superseded`` among them.
+    def in_its_place(self, draft: Commit, superseded: set[str]) -> Commit:
+        """Return a new commit with the names of what it replaces, those of ``superseded`` among them.
 
         These are what the same path held, what another version made of the same content, another source of the
         same subject, and facts that no path has any more.
         """
+        at_path = self._names_by_path[draft.source_path]
         same_content = {
             name
             for name in self._names_by_content[draft.content_hash]
             if draft.holds_facts and self._commits[name].holds_facts
         }
-        same_path = {
-            name for name in self._names_by_path[draft.source_path] if not self._holds_facts_for_another_path(name)
-        }
         same_subject: set[str] = set()
         if draft.subject is not None:
             same_subject = {name for name, commit in self._commits.items() if commit.subject == draft.subject}
-        gone = same_content | same_path | same_subject | superseded
-        return tuple(sorted(gone | self._left_without_path(draft, gone)))
+        gone = same_content | same_subject | superseded
+        gone |= {name for name in at_path - gone if not (self._commits[name].holds_facts and self._copies(name))}
+        gone |= self._left_without_path(draft, gone)
+        revision = self._revision_of(draft.source_path) + 1 if at_path - gone else None
+        return replace(draft, replaces=tuple(sorted(gone)), revision=revision)
 
     def _left_without_path(self, draft: Commit, gone: set[str]) -> set[str]:
-        # If a path's content changes, its facts stay as long as another path has that content.
-        left: set[str] = set()
-        for name in gone:
-            if self._commits[name].holds_facts:
-                continue
-            content = self._names_by_content[self._commits[name].content_hash]
-            others = [self._commits[other] for other in content - gone]
-            if len(others) != 1 or others[0].content_hash == draft.content_hash:
-                continue
-            holder = others[0]
-            at_its_path = self._names_by_path[holder.source_path] - gone - {holder.name}
-            if holder.holds_facts and at_its_path:
-                left.add(holder.name)
-        return left
+        """Return facts that stayed for another path, the last one of which now has another content."""
+        contents = {self._commits[name].content_hash for name in gone}
+        if draft.duplicate_of is not None:
+            contents.discard(draft.content_hash)
+        holders = {
+            name
+            for content in contents
+            for name in self._names_by_content[content] - gone
+            if self._commits[name].holds_facts and self._copies(name) <= gone
+        }
+        return {name for name in holders if not self._is_current(self._commits[name], draft)}
 
-    def _holds_facts_for_another_path(self, name: str) -> bool:
-        commit = self._commits[name]
-        return commit.holds_facts and any(
-            self._commits[other].source_path != commit.source_path
-            for other in self._names_by_content[commit.content_hash]
-        )
+    def _is_current(self, commit: Commit, draft: Commit) -> bool:
+        return commit.source_path != draft.source_path and commit in self.current_at(commit.source_path)
+
+    def _copies(self, name: str) -> set[str]:
+        """Return the commits of other paths that have the content of a commit as copies."""
+        content = self._names_by_content[self._commits[name].content_hash]
+        return {other for other in content if self._commits[other].duplicate_of is not None}

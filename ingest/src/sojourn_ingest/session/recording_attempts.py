@@ -63,8 +63,8 @@ class RecordingAttempts:
         self, planned: PlannedRecording, reader: Recording, draft: Draft, parts: list[Draft]
     ) -> RecordingAttempt:
         attempts: list[Attempt] = []
-        # Of two equal recordings that are tried at the same time the first is decoded.
-        with self._state.lake.deciding(f"recording {recording_hash([part.content_hash for part in parts])}"):
+        # Of two recordings with the same file that are tried at the same time, the first has it.
+        with self._state.lake.deciding(*(part.content_hash for part in parts)):
             overlapping = self._recordings_with(planned.parts)
             own = self._not_held_elsewhere(parts, overlapping)
             others = [part for part in parts if part not in own]

@@ -27,7 +27,8 @@ from sojourn_ingest.session.draft import Draft
 from sojourn_ingest.session.file_attempts import FileAttempts
 from sojourn_ingest.session.pair_attempts import PairAttempts
 from sojourn_ingest.session.plan import Plan, RecordingLimit, plan
-from sojourn_ingest.session.recorded_paths import path_text
+from sojourn_ingest.session.recorded import recorded_at
+from sojourn_ingest.session.recorded_paths import path_of
 from sojourn_ingest.session.recording_attempts import RecordingAttempts
 from sojourn_ingest.session.runner import Runner, ThreadRunner
 from sojourn_ingest.session.sources import HEAD_BYTES, content_hash, open_head
@@ -112,12 +113,20 @@ class IngestSession:
             ]
 
     def _restate(self, attempts: dict[Path, Attempt]) -> None:
-        """Try again the files whose facts are now another path's, so that their outcomes say so."""
-        while orphaned := self.state.take_orphaned():
-            for path in orphaned:
-                text = path_text(path)
-                if not self.lake.at_path(text) and self.lake.recording_with(text) is None:
+        """Try again the files whose facts are now another path's, and the copies of what was replaced meanwhile."""
+        tried: set[Path] = set()
+        while stale := {*self.state.take_orphaned(), *self._copies_without_facts()} - tried:
+            tried |= stale
+            for path in sorted(stale):
+                if not any(
+                    one.duplicate_of is None or self.lake.holding_facts(one.content_hash)
+                    for one in recorded_at(self.lake, path)
+                ):
                     attempts[path] = self.files.attempt(path)
+
+    def _copies_without_facts(self) -> list[Path]:
+        paths = (path_of(copy.source_path) for copy in self.lake.copies_without_facts())
+        return [path for path in paths if path.is_file()]
 
     def _descriptions_needed(self, attempts: list[Attempt]) -> list[Path]:
         registry = self.state.registry
