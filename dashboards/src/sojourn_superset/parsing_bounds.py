@@ -15,8 +15,8 @@ LONGEST_SQL = 2**17
 MOST_STEPS = 100_000
 """Steps of the parser that types within types may take; twelve of them, as in DATE(DATE(…)), are parsed."""
 DEEPEST = 40
-LARGEST_IMPORT_BYTES = 2 * 2**20
-"""Plain size of the files of an import; all dashboards of Sojourn have 0.4 MB. The worst YAML takes 2 s a MB."""
+LARGEST_IMPORT_BYTES = 8 * 2**20
+"""Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
 
 
