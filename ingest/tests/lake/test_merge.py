@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from captures import udp_frame, write_pcap
+from ingested_files import rows_of
 from typer.testing import CliRunner
 
 from sojourn_ingest.addresses import Pseudonymiser
@@ -304,6 +305,28 @@ def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> No
     assert "paths whose content differs between the lakes (1): " in said
     assert "--root" in said
     assert not (tmp_path / "all").exists()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_facts_that_stayed_for_a_copy_are_merged_with_those_of_the_copy(tmp_path: Path, order: tuple[int, int]) -> None:
+    data = tmp_path / "data"
+    for name in "pq":
+        capture(data / name, HOST, packets=3)
+        ingest(tmp_path / "0", data)
+    capture(data / "p", HOST, packets=5)
+    for name in "01":
+        ingest(tmp_path / name, data)
+    merged(*(tmp_path / str(number) for number in order), "--into", tmp_path / "both")
+    lake = Lake(tmp_path / "both" / "lake")
+    assert sum(row["fwd_packets"] for row in rows_of(lake, "flow")) == 8
+    assert sorted(Path(row["source_path"]).name for row in rows_of(lake, "ingest_outcome")) in (
+        ["p", "q"],
+        ["p", "p", "q"],
+    )
+    capture(data / "q", HOST, packets=6)
+    lake = ingest(tmp_path / "both", data)
+    assert sum(row["fwd_packets"] for row in rows_of(lake, "flow")) == 11
+    assert sorted(Path(row["source_path"]).name for row in rows_of(lake, "ingest_outcome")) == ["p", "q"]
 
 
 def test_a_lake_with_other_sources_is_not_written_to(labs: tuple[Path, Path], tmp_path: Path) -> None:

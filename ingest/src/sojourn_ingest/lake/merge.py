@@ -43,17 +43,21 @@ class MergeError(OperatorError, ValueError):
 
 @dataclass(frozen=True)
 class MergedCommit:
-    """A commit of the merged lake, and the one that it comes from; ``holder`` has the facts of its content instead."""
+    """A commit of the merged lake, and the one that it comes from; ``holder`` has the facts of its content instead.
+
+    ``revision`` is the highest that any of the lakes has of its path and content.
+    """
 
     lake: Lake
     source: Commit
     holder: str | None
+    revision: int | None
 
     @property
     def draft(self) -> Commit:
         """The commit without its files: its name is that in the merged lake."""
         return replace(self.source, files=(), replaces=(), holds_facts=self.source.holds_facts and not self.holder,
-                       duplicate_of=self.holder or self.source.duplicate_of)  # fmt: skip
+                       duplicate_of=self.holder or self.source.duplicate_of, revision=self.revision)  # fmt: skip
 
     @property
     def facts(self) -> list[DataFile]:
@@ -87,7 +91,7 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
 
     A path that several lakes have with the same content is one path. Of facts of one content those of the newest
     reader stay, or else those of the lake named first; other paths with that content become duplicates, as in an
-    ingest of all files.
+    ingest of all files, except paths that have another content by now.
 
     Raises
     ------
@@ -101,23 +105,26 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
     _refuse_differing(lakes, _contents_by_run, "runs with the same name but different files", _OTHER_RUNS)
     _refuse_split_recordings(lakes)
     by_path: dict[tuple[str, str], tuple[Lake, Commit]] = {}
+    revisions: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     same_paths = 0
     for lake in lakes:
         for commit in lake.live():
             place = (commit.source_path, commit.content_hash)
+            revisions[place] |= set() if commit.revision is None else {commit.revision}
             before = by_path.get(place)
             same_paths += before is not None
             if before is None or (commit.holds_facts, _age(commit)) > (before[1].holds_facts, _age(before[1])):
                 by_path[place] = (lake, commit)
     holders = _holders(by_path.values())
     commits, same_contents = [], 0
-    for lake, commit in by_path.values():
+    for place, (lake, commit) in by_path.items():
         holder = holders.get(commit.content_hash)
         is_other = holder is not None and holder.source_path != commit.source_path
         if is_other and commit.holds_facts:
             same_contents += 1
         named = holder.source_path if holder is not None and is_other and _follows(commit) else None
-        commits.append(MergedCommit(lake, commit, named))
+        if named is None or commit in lake.current_at(commit.source_path):
+            commits.append(MergedCommit(lake, commit, named, max(revisions[place], default=None)))
     keys = tuple(
         tuple(sorted({key for one in lake.live() if one.holds_facts and (key := key_of(one.decoder_version))}))
         for lake in lakes
@@ -145,10 +152,8 @@ Contents = dict[str, set[str]]
 
 
 def _contents_by_path(lake: Lake) -> Contents:
-    contents: defaultdict[str, set[str]] = defaultdict(set)
-    for commit in lake.live():
-        contents[commit.source_path].add(commit.content_hash)
-    return contents
+    paths = {commit.source_path for commit in lake.live()}
+    return {path: {commit.content_hash for commit in lake.current_at(path)} for path in paths}
 
 
 def _contents_by_subject(lake: Lake) -> Contents:
