@@ -247,6 +247,7 @@ def imports(app: Any, client: Any, headers: dict[str, str]) -> dict[str, str]:
         "aliases": changed("datasets/d/x.yaml", "extra: &a {b: 1}\ntemplate_params: *a\n"),
         "large files": changed("datasets/d/y.yaml", "# " + "x" * 2**23),
         "many files": answer(archive_of({**files, **{f"{n}.txt": "x" * 2**20 for n in range(9)}})),
+        "bzip2": answer(archive_of(files, zipfile.ZIP_BZIP2)),
         "earlier datasets": answer(archive_of({"d.yaml": "databases: [{database_name: d, tables: []}]"})),
         "an earlier dataset alone": answer(b"databases: [{database_name: d, tables: []}]"),
         "earlier dashboards": answer(b'{"dashboards": [], "datasources": []}', "dashboard"),
@@ -260,10 +261,10 @@ def imported(client: Any, headers: dict[str, str], kind: str, content: bytes, **
     return f"{answer.status_code} {answer.get_data(as_text=True)[:500]}"
 
 
-def archive_of(files: dict[str, str]) -> bytes:
+def archive_of(files: dict[str, str], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip archive as Superset makes them."""
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(content, "w", kind) as archive:
         for name, text in files.items():
             archive.writestr(f"x/{name}", text)
     return content.getvalue()

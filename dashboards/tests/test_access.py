@@ -132,6 +132,7 @@ def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], a
         ("aliases", "Not a valid YAML file"),
         ("large files", "an import has at most"),
         ("many files", "an import has at most"),
+        ("bzip2", "plain or deflated files"),
         ("earlier datasets", "Could not find a valid command"),
         ("an earlier dataset alone", "Could not find a valid command"),
         ("earlier dashboards", "Could not find a valid command"),

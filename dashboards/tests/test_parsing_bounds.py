@@ -62,6 +62,10 @@ def test_long_sql_is_refused() -> None:
         "a: 2020-99-99",
         "[",
         "x" * (LARGEST_IMPORT_BYTES + 1),
+        "a: 1" + ":1" * 400_000,
+        "a: !!int '1" + ":1" * 400_000 + "'",
+        "a: !!float '1" + ":1" * 400 + ".5'",
+        "a: !!bool maybe",
     ],
 )
 def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:

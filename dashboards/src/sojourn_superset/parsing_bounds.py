@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import yaml
 from sqlglot import Parser, Tokenizer, TokenType
@@ -18,6 +18,8 @@ DEEPEST = 40
 LARGEST_IMPORT_BYTES = 8 * 2**20
 """Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
+LONGEST_NUMBER = 1_000
+"""Characters of a number in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
 
 
 def bound_parsing() -> None:
@@ -42,7 +44,11 @@ def bound_parsing() -> None:
         return tokenize(tokenizer, sql)
 
     def bounded_zip(archive: ZipFile) -> None:
-        if sum(member.file_size for member in archive.infolist()) > LARGEST_IMPORT_BYTES:
+        members = archive.infolist()
+        # Other kinds are unpacked as a whole, whatever size the archive says that they have.
+        if not all(member.compress_type in (ZIP_STORED, ZIP_DEFLATED) for member in members):
+            raise CommandInvalidError("an import is a zip archive with plain or deflated files; pack it again")
+        if sum(member.file_size for member in members) > LARGEST_IMPORT_BYTES:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
 
@@ -83,7 +89,7 @@ def load_yaml(content: str) -> Any:
     ------
     yaml.parser.ParserError
         If it cannot be read, is longer than `LARGEST_IMPORT_BYTES` or nested deeper than `DEEPEST_YAML`, or has
-        aliases, with which a few lines stand for gigabytes.
+        aliases, with which a few lines stand for gigabytes, or a number longer than `LONGEST_NUMBER`.
     """
     try:
         _refuse_large_yaml(content)
@@ -91,7 +97,7 @@ def load_yaml(content: str) -> Any:
         return yaml.load(content, yaml.CSafeLoader)
     except yaml.parser.ParserError:
         raise
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise yaml.parser.ParserError(None, None, str(error), None) from error
 
 
@@ -106,7 +112,15 @@ def _refuse_large_yaml(content: str) -> None:
             fault = "nested too deeply"
         elif isinstance(event, yaml.AliasEvent):
             fault = "an alias, which is not read"
+        elif isinstance(event, yaml.ScalarEvent) and _is_long_number(event):
+            fault = "a number that is too long"
         if fault:
             break
     if fault:
         raise yaml.parser.ParserError(None, None, fault, None)
+
+
+def _is_long_number(scalar: yaml.ScalarEvent) -> bool:
+    # What is in quotes, without a tag, is text.
+    may_be_number = ":" in scalar.value and (scalar.implicit[0] or scalar.tag)
+    return bool(may_be_number) and len(scalar.value) > LONGEST_NUMBER and not scalar.value.strip("0123456789:_.+-")

@@ -13,6 +13,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
 MOST_VALUES = 1_000_000
 MOST_DEPTH = 100
+#: Characters of a number: in base 60, as 1:30:00, it takes the square of its length to read one.
+LONGEST_NUMBER = 1_000
 
 
 def _refuse_explosion(text: bytes | str) -> None:
@@ -34,6 +36,7 @@ def _refuse_explosion(text: bytes | str) -> None:
         elif isinstance(event, yaml.events.AliasEvent):
             count, anchor = sizes.get(str(event.anchor), 1), None
         elif isinstance(event, yaml.events.ScalarEvent):
+            _refuse_long_number(event)
             count, anchor = 1, event.anchor
         else:
             continue
@@ -42,6 +45,13 @@ def _refuse_explosion(text: bytes | str) -> None:
         open_values[-1][0] += count
         if open_values[-1][0] > MOST_VALUES:
             raise yaml.YAMLError(f"its aliases expand to more than {MOST_VALUES:,} values; use fewer aliases")
+
+
+def _refuse_long_number(scalar: yaml.ScalarEvent) -> None:
+    # What is in quotes, without a tag, is text.
+    may_be_number = ":" in scalar.value and (scalar.implicit[0] or scalar.tag)
+    if may_be_number and len(scalar.value) > LONGEST_NUMBER and not scalar.value.strip("0123456789:_.+-"):
+        raise yaml.YAMLError(f"a number has more than {LONGEST_NUMBER:,} characters; write texts in quotes")
 
 
 def load_yaml(text: bytes | str) -> Any:
