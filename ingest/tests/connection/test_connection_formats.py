@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -423,6 +424,17 @@ def test_malformed_json_lines_are_refused_alone(described: Path, tmp_path: Path)
     assert len(connections) == 98
     assert reading.refused == {"malformed_line": 2}
     assert reading.records_read == 100
+
+
+def test_many_malformed_json_lines_take_no_longer_than_others(described: Path, tmp_path: Path) -> None:
+    row = json.dumps(next(csv.DictReader([HEADER, GOOD])))
+    path = tmp_path / "t.jsonl"
+    path.write_text(f"{row}\n" + "{\n" * 100_000 + f"{row}\n")
+    started = time.process_time()
+    connections, reading, _ = read(path, described)
+    # Arrow takes 0.2 ms to say that a line is malformed.
+    assert time.process_time() - started < 5
+    assert (len(connections), reading.refused) == (2, {"malformed_line": 100_000})
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def test_every_series_has_its_own_times_and_the_units_of_the_lake(tmp_path: Path
     assert (average["flow_name"], average["time_s"], average["value"]) == (None, 4.0, 2_070_000.0)
     (mean,) = series(tables, "Ping (ms) ICMP", "total")
     assert (mean["value"], mean["time_ns"]) == (24.5, None)
+
+
+def test_a_name_of_many_parts_takes_no_square_of_their_number(tmp_path: Path) -> None:
+    content = flent_document()
+    content["results"]["TCP 1" + ":" * 200_000] = content["results"]["TCP upload"]
+    started = time.process_time()
+    _, _, reading = read(written(tmp_path, content))
+    assert reading.records_read == 6
+    assert time.process_time() - started < 5
 
 
 def test_a_file_is_a_run_of_its_folder_with_the_setting_of_its_title(tmp_path: Path) -> None:

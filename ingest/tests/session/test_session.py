@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 import os
 import signal
 import subprocess
@@ -247,9 +248,15 @@ def test_a_capture_that_is_not_the_listed_one_is_not_paired(tmp_path: Path, inpu
         (inputs / name).write_bytes((run / name).read_bytes())
     write_pcap(inputs / "after.pcap", [udp_frame(b"x")])
     attempts = ingest(tmp_path, inputs)
-    assert attempts["before+after"].commit.reason == "hash_mismatch"
+    pair = "before.pcap.xz+after.pcap"
+    assert attempts[pair].commit.reason == "hash_mismatch"
     assert rows(tmp_path, "capture_pair") == []
     assert len(rows(tmp_path, "run")) == 1
+    content = lzma.decompress((run / "after.pcap.xz").read_bytes())
+    for after, pairs in ((content, 1), (content[:-100], 0), (content, 1)):
+        (inputs / "after.pcap").write_bytes(after)
+        assert (ingest(tmp_path, inputs)[pair].commit.status == "ok") == (pairs == 1)
+        assert len(rows(tmp_path, "capture_pair")) == pairs
 
 
 def test_packets_once_asked_for_are_kept(tmp_path: Path, inputs: Path) -> None:

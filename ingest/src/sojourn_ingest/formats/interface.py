@@ -328,6 +328,10 @@ class DescribingFormat(Format):
         """Return what a file declares about those next to it; nothing if it is not valid (its own attempt fails)."""
 
     @abstractmethod
+    def pair_path(self, source: Source) -> Path | None:
+        """Return the name in outcomes of the pair that a file declares; None if it declares none, or is not valid."""
+
+    @abstractmethod
     def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
         """Return the two measurements that a file's neighbours are together, if they are.
 

@@ -30,7 +30,10 @@ class PairAttempts:
             return None
         draft = Draft(declaring.path.with_name(reader.pair_format.unknown_name), format=reader.pair_format.name)
         try:
-            pair = reader.pair(open_file(declaring.path).source, self._state.hashes.of)
+            source = open_file(declaring.path).source
+            # Under the name of the pair, so that a rejection takes the place of its facts.
+            draft.path = reader.pair_path(source) or draft.path
+            pair = reader.pair(source, self._state.hashes.of)
             if pair is None:
                 return None
             with keeping(pair.files):

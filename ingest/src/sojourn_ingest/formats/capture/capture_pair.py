@@ -43,8 +43,13 @@ class CapturePair(Pair):
 
     @property
     def path(self) -> Path:
-        """Name of the pair in outcomes: the first file of each, in their folder."""
-        return self.before[0].with_name(f"{self.before[0].name}+{self.after[0].name}")
+        """Name of the pair in outcomes."""
+        return self.path_of(self.before, self.after)
+
+    @staticmethod
+    def path_of(before: tuple[Path, ...], after: tuple[Path, ...]) -> Path:
+        """Return the name in outcomes of a pair of captures: the first file of each, in their folder."""
+        return before[0].with_name(f"{before[0].name}+{after[0].name}")
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -126,6 +126,15 @@ class RunManifest(DescribingFormat):
             if capture is not None
         ]
 
+    def pair_path(self, source: Source) -> Path | None:
+        """Return the name in outcomes of the pair of captures that a manifest declares, if it declares both."""
+        try:
+            manifest = load_manifest(source)
+            before, after = (measured_file(manifest, source.path.parent, name) for name in CAPTURES)
+        except (InputError, OSError):
+            return None
+        return None if before is None or after is None else CapturePair.path_of(before.paths, after.paths)
+
     def pair(self, source: Source, fingerprint: Fingerprint) -> Pair | None:
         """Return the captures before and after the bottleneck beside a manifest, if both are there.
 

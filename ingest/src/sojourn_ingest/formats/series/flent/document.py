@@ -28,6 +28,8 @@ ALGORITHMS = frozenset({
     "bbr", "bbr2", "bbr3", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "newreno",
     "prague", "reno", "scalable", "vegas", "veno", "westwood", "yeah",
 })  # fmt: skip
+#: Parts of a series' name, of which flent gives two or three: looking for raw values takes the square of their number.
+MOST_PARTS = 16
 SINCE_LAST_POLL = ("dropped", "ecn_mark")
 
 
@@ -115,6 +117,8 @@ class FlentDocument:
         if self.raw.get(series):
             return series, ["val"]
         parts = series.split("::")
+        if len(parts) > MOST_PARTS:
+            parts = [series]
         for place in range(len(parts) - 1, 0, -1):
             base = "::".join(parts[:place])
             if self.raw.get(base):
