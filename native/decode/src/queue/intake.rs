@@ -176,6 +176,17 @@ impl Intake {
         let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
         while self.window.next(|timed| pair(timed, pairing, queues, log)) {}
         self.pairing.close();
+        let silences = self.pairing.intervals().silences_left_out();
+        for _ in 0..silences {
+            self.summary.refuse(QueueLogRefusal::TooManySilentIntervals);
+        }
+        if silences > 0 {
+            let message = format!(
+                "queue log: {silences} silences of queues have too many intervals for a log of so few events; they have no rows"
+            );
+            self.summary
+                .fail(Fault::new(FaultKind::ExpandsTooFar, message, None));
+        }
         let open = self.pairing.left_open();
         self.log.open = open;
         if let (Some((dequeues, enqueues, offset)), Some(log_counts)) = (self.log.stated_open, open) {
