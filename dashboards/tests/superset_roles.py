@@ -245,8 +245,8 @@ def imports(app: Any, client: Any, headers: dict[str, str]) -> dict[str, str]:
         # No dataset has such a name, so its data would be loaded.
         "data of another host": changed("datasets/d/x.yaml", f"data: {os.environ['OTHER_API']}/data.csv\n"),
         "aliases": changed("datasets/d/x.yaml", "extra: &a {b: 1}\ntemplate_params: *a\n"),
-        "large files": changed("datasets/d/y.yaml", "# " + "x" * 2**23),
-        "many files": answer(archive_of({**files, **{f"{n}.txt": "x" * 2**20 for n in range(9)}})),
+        "large files": changed("datasets/d/y.yaml", "# " + "x" * 2**22),
+        "many files": answer(archive_of({**files, **{f"{n}.txt": "x" * 2**20 for n in range(5)}})),
         "bzip2": answer(archive_of(files, zipfile.ZIP_BZIP2)),
         "earlier datasets": answer(archive_of({"d.yaml": "databases: [{database_name: d, tables: []}]"})),
         "an earlier dataset alone": answer(b"databases: [{database_name: d, tables: []}]"),

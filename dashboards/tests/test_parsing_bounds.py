@@ -66,6 +66,8 @@ def test_long_sql_is_refused() -> None:
         "a: !!int '1" + ":1" * 400_000 + "'",
         "a: !!float '1" + ":1" * 400 + ".5'",
         "a: !!bool maybe",
+        "a: !!int '1" + ":1" * 1_000 + ": 1" + ":1" * 400_000 + "'",
+        "{" + "a," * 1_000_000 + "a}",
     ],
 )
 def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:

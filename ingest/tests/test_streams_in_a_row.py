@@ -68,6 +68,7 @@ def test_damage_of_any_stream_is_seen(stored: bytes) -> None:
         gzip.compress(TEXTS[1])[:-8] + gzip.compress(TEXTS[2])[-8:],
         gzip.compress(TEXTS[2])[:-4] + bytes(4),
     ],
+    ids=["text behind", "last byte missing", "header cut", "another checksum", "another length"],
 )
 def test_damage_of_any_member_is_seen(stored: bytes) -> None:
     with pytest.raises((zlib.error, StrayBytesError, EOFError)):

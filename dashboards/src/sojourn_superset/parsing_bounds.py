@@ -15,9 +15,11 @@ LONGEST_SQL = 2**17
 MOST_STEPS = 100_000
 """Steps of the parser that types within types may take; twelve of them, as in DATE(DATE(…)), are parsed."""
 DEEPEST = 40
-LARGEST_IMPORT_BYTES = 8 * 2**20
+LARGEST_IMPORT_BYTES = 4 * 2**20
 """Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
+MOST_VALUES = 200_000
+"""Values of a YAML file: each takes some hundred bytes and microseconds, and two characters of the file."""
 LONGEST_NUMBER = 1_000
 """Characters of a number in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
 
@@ -88,8 +90,9 @@ def load_yaml(content: str) -> Any:
     Raises
     ------
     yaml.parser.ParserError
-        If it cannot be read, is longer than `LARGEST_IMPORT_BYTES` or nested deeper than `DEEPEST_YAML`, or has
-        aliases, with which a few lines stand for gigabytes, or a number longer than `LONGEST_NUMBER`.
+        If it cannot be read, is longer than `LARGEST_IMPORT_BYTES`, nested deeper than `DEEPEST_YAML`, has more than
+        `MOST_VALUES`, or has aliases, with which a few lines stand for gigabytes, or a number longer than
+        `LONGEST_NUMBER`.
     """
     try:
         _refuse_large_yaml(content)
@@ -104,12 +107,15 @@ def load_yaml(content: str) -> Any:
 def _refuse_large_yaml(content: str) -> None:
     fault = "too long" if len(content) > LARGEST_IMPORT_BYTES else ""
     events = iter(()) if fault else yaml.parse(content, yaml.CSafeLoader)
-    depth = 0
+    depth = values = 0
     for event in events:
+        values += isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST_YAML:
             # The loader would overflow the stack.
             fault = "nested too deeply"
+        elif values > MOST_VALUES:
+            fault = "too many values"
         elif isinstance(event, yaml.AliasEvent):
             fault = "an alias, which is not read"
         elif isinstance(event, yaml.ScalarEvent) and _is_long_number(event):
@@ -121,6 +127,7 @@ def _refuse_large_yaml(content: str) -> None:
 
 
 def _is_long_number(scalar: yaml.ScalarEvent) -> bool:
-    # What is in quotes, without a tag, is text.
-    may_be_number = ":" in scalar.value and (scalar.implicit[0] or scalar.tag)
-    return bool(may_be_number) and len(scalar.value) > LONGEST_NUMBER and not scalar.value.strip("0123456789:_.+-")
+    # A tag has any text read as a number, also one with blanks.
+    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
+    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
+    return len(scalar.value) > LONGEST_NUMBER and bool(is_tagged or is_number)

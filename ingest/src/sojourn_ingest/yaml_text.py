@@ -48,9 +48,10 @@ def _refuse_explosion(text: bytes | str) -> None:
 
 
 def _refuse_long_number(scalar: yaml.ScalarEvent) -> None:
-    # What is in quotes, without a tag, is text.
-    may_be_number = ":" in scalar.value and (scalar.implicit[0] or scalar.tag)
-    if may_be_number and len(scalar.value) > LONGEST_NUMBER and not scalar.value.strip("0123456789:_.+-"):
+    # A tag has any text read as a number, also one with blanks.
+    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
+    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
+    if len(scalar.value) > LONGEST_NUMBER and (is_tagged or is_number):
         raise yaml.YAMLError(f"a number has more than {LONGEST_NUMBER:,} characters; write texts in quotes")
 
 

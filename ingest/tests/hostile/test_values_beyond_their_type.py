@@ -11,7 +11,10 @@ from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.yaml_text import load_yaml
 
 SIXTIES = "1" + ":1" * 400_000
-VALUES = ["9" * 5000, "0x", "2026-13-45", "!!bool maybe", "!!timestamp then", "!!float x", "!!int 1.5", SIXTIES]
+VALUES = [
+    "9" * 5000, "0x", "2026-13-45", "!!bool maybe", "!!timestamp then", "!!float x", "!!int 1.5", SIXTIES,
+    f"!!int '{SIXTIES}: 1'",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VALUES, ids=[value[:20] for value in VALUES])
