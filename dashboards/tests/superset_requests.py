@@ -75,6 +75,18 @@ def answers_to(
     return answers
 
 
+def days_within(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the days that a chart has of each range of time."""
+    days = {}
+    for times in (
+        "2026-01-02 : ", " : 2026-01-02", "2026-01-01 : 2026-01-02", "2026-01-01T00:00:01 : 2026-01-02T00:00:01"
+    ):  # fmt: skip
+        query = {"columns": ["day"], "filters": [{"col": "day", "op": "TEMPORAL_RANGE", "val": times}]}
+        answer = client.post("/api/v1/chart/data", json={**question, "queries": [query]}, headers=headers).get_json()
+        days[times] = [row["day"] for row in answer["result"][0]["data"]]
+    return days
+
+
 def older_charts(client: Any, headers: dict[str, str], source: dict[str, Any]) -> dict[str, str]:
     """Return the status and the answer to each kind of chart at the address of Superset's older charts."""
     answers = {}
@@ -156,6 +168,7 @@ def main() -> None:
         "import": client.post("/api/v1/assets/import/", headers=headers).status_code,
     }
 
+    reported["days within ranges"] = days_within(client, headers, question)
     changes = ARRANGED | OWN_OPERATIONS | LAYERS | MALFORMED
     reported["viewer asks for"] = answers_to(changes, client, headers, question)
     reported["viewer asks for older charts"] = older_charts(client, headers, question["datasource"])

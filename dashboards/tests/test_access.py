@@ -31,12 +31,15 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     put_prepared_database(folder / "var")
     contract, other = Contract(), Contract()
     rows = [
-        {"study_id": "s", "run_id": f"r{n}", "aqm": None, "packets": n, "harm_ratio": 0.5, "synthetic": None}
+        {
+            "study_id": "s", "run_id": f"r{n}", "aqm": None, "packets": n, "harm_ratio": 0.5, "synthetic": None,
+            "day": f"2026-01-0{n}",
+        }
         for n in (1, 2)
-    ]
+    ]  # fmt: skip
     columns = {
         "study_id": "VARCHAR", "run_id": "VARCHAR", "aqm": "VARCHAR", "packets": "BIGINT", "harm_ratio": "DOUBLE",
-        "synthetic": "BOOLEAN",
+        "synthetic": "BOOLEAN", "day": "DATE",
     }  # fmt: skip
     for server in (contract, other):
         server.add("run_harm", columns, ["study_id", "run_id"], rows)
@@ -241,6 +244,15 @@ def test_an_older_chart_that_superset_cannot_make_is_refused_in_words(answers: d
     assert {answer[:4] for answer in of_admin.values()} == {"400 "}
     assert "charts of kind 'table' are not served at this address" in of_admin["table"]
     assert "the form of this bubble is incomplete" in of_admin["bubble"]
+
+
+def test_a_range_of_time_has_its_first_day_and_not_its_end(answers: dict[str, Any]) -> None:
+    assert answers["days within ranges"] == {
+        "2026-01-02 : ": ["2026-01-02"],
+        " : 2026-01-02": ["2026-01-01"],
+        "2026-01-01 : 2026-01-02": ["2026-01-01"],
+        "2026-01-01T00:00:01 : 2026-01-02T00:00:01": ["2026-01-02"],
+    }
 
 
 def test_an_empty_statement_is_said_to_be_empty(answers: dict[str, Any]) -> None:

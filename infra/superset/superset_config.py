@@ -81,8 +81,8 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
-    And have the LIMIT of a statement hold, bound what a chart may ask for and what is kept of requests, and list users
-    to administrators only.
+    And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for and what is kept
+    of requests, and list users to administrators only.
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.chart_bounds import bound_charts
@@ -90,9 +90,11 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.sql_lab import keep_limits, run_at_once
+    from sojourn_superset.time_literals import spell_times
 
     keep_limits()
     run_at_once()
+    spell_times()
     bound_parsing()
     refuse_unknown_kinds()
     bound_charts()
