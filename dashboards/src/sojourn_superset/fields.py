@@ -7,7 +7,6 @@ import math
 import re
 from typing import Any
 
-import apsw
 from shillelagh.backends.apsw.vt import type_map
 from shillelagh.fields import Field, Float, IntBoolean, Order, String
 
@@ -87,12 +86,6 @@ class Text(String):  # type: ignore[misc]
     def quote(self, value: Any) -> str | None:
         """Spell the value for a query parameter, or return None for what is not text."""
         return value if isinstance(value, str) else None
-
-    def format(self, value: Any) -> Any:
-        """Return the text that SQLite compares the column with; doubles are written as SQLite writes them."""
-        if not isinstance(value, int | float):
-            return value
-        return apsw.Connection(":memory:").execute("SELECT CAST(? AS TEXT)", (value,)).get
 
 
 class Truth(IntBoolean):  # type: ignore[misc]

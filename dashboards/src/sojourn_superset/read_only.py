@@ -19,7 +19,7 @@ from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
 from sojourn_superset.percentiles import bound_percentiles
-from sojourn_superset.virtual_table import values_one_by_one
+from sojourn_superset.virtual_table import PLAIN, NumberForTextError, With, planning_for
 
 LARGEST_VALUE_BYTES = 2**18
 """Largest text, blob or row within SQLite. The largest cell of a dashboard, bars with words in HTML, has some kB.
@@ -127,16 +127,21 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
         """Execute a statement and read its rows; its time begins."""
         self.connection.begin_statement()
+        properties = PLAIN
         with self.connection.errors_in_words():
-            try:
-                self._read(operation, parameters)
-            except (ProgrammingError, apsw.SQLError) as error:
-                if str(error) != EMPTY_LIST_ERROR:
-                    raise
-                with values_one_by_one():
-                    # apsw has a plan for each text, which a blank makes another one.
-                    self._read(f"{operation} ", parameters)
-        return self
+            while True:
+                try:
+                    with planning_for(properties):
+                        # apsw has a plan for each text, which a blank makes another one.
+                        self._read(operation + " " * properties.value, parameters)
+                except NumberForTextError:
+                    properties |= With.NUMBER_FOR_TEXT
+                except (ProgrammingError, apsw.SQLError) as error:
+                    if str(error) != EMPTY_LIST_ERROR or With.EMPTY_LIST in properties:
+                        raise
+                    properties |= With.EMPTY_LIST
+                else:
+                    return self
 
     def _read(self, operation: str, parameters: tuple[Any, ...] | None) -> None:
         super().execute(operation, parameters)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Flag, auto
 from typing import Any
 
 import apsw
@@ -27,17 +28,32 @@ ROW_COUNTS = {apsw.SQLITE_INDEX_CONSTRAINT_LIMIT, apsw.SQLITE_INDEX_CONSTRAINT_O
 _bounds_of_single_values = vt.get_all_bounds
 
 
-_are_lists_whole = ContextVar("_are_lists_whole", default=True)
+class With(Flag):
+    """What a statement has that takes another plan: SQLite tells only once it runs."""
+
+    EMPTY_LIST = auto()
+    """Ask for each value of an IN on its own: apsw has no list of none."""
+    NUMBER_FOR_TEXT = auto()
+    """Hand down no LIMIT, and no values of a column of texts on their own: only SQLite knows which rows compare."""
+
+
+PLAIN = With(0)
+
+_planned_for = ContextVar("_planned_for", default=PLAIN)
 
 
 @contextmanager
-def values_one_by_one() -> Iterator[None]:
-    """Have statements that are planned meanwhile ask for each value of an IN on its own."""
-    token = _are_lists_whole.set(False)
+def planning_for(properties: With) -> Iterator[None]:
+    """Have statements that are planned meanwhile heed these properties."""
+    token = _planned_for.set(properties)
     try:
         yield
     finally:
-        _are_lists_whole.reset(token)
+        _planned_for.reset(token)
+
+
+class NumberForTextError(Exception):
+    """A column of texts is compared with a number, for which the statement was not planned."""
 
 
 class AnyOf(frozenset[Any]):
@@ -47,7 +63,9 @@ class AnyOf(frozenset[Any]):
 def best_index(table: VTTable, info: Any) -> bool:
     """Inform SQLite which of its conditions the table takes, each under its own number."""
     columns = table.adapter.get_columns()
-    names = list(columns)
+    names, fields = list(columns), list(columns.values())
+    # For a text, SQLite checks each value of an IN again, but not as it compares with a number.
+    one_by_one = _planned_for.get() == With.EMPTY_LIST | With.NUMBER_FOR_TEXT
     offered = index_info_to_dict(info, column_names=names)
     order = [(term["iColumn"], term["desc"]) for term in offered["aOrderBy"]]
     # The row id is generated here, so the API cannot sort by it, nor limit rows that are not sorted yet.
@@ -55,7 +73,10 @@ def best_index(table: VTTable, info: Any) -> bool:
     taken = [
         (number, constraint.get("iColumn", -1), constraint["op"])
         for number, constraint in enumerate(offered["aConstraint"])
-        if constraint["usable"] and _about_rows(constraint, by_row_id) and _compares_bytes(info, number, constraint)
+        if constraint["usable"]
+        and _about_rows(constraint, by_row_id)
+        and _compares_bytes(info, number, constraint)
+        and not (one_by_one and info.get_aConstraintUsage_in(number) and _is_text(constraint, fields))
     ]
     used, number_of_index, indexes, ordered, consumed, cost = table._build_index(
         [(column, operator) for _, column, operator in taken], [] if by_row_id else order
@@ -64,8 +85,8 @@ def best_index(table: VTTable, info: Any) -> bool:
         if use is not None:
             position, checked = use
             # As a boolean, a 2 would become true before anybody could tell.
-            is_list = _are_lists_whole.get() and info.get_aConstraintUsage_in(number)
-            if is_list and not isinstance(columns[names[column]], IntBoolean):
+            is_list = With.EMPTY_LIST not in _planned_for.get() and info.get_aConstraintUsage_in(number)
+            if is_list and not isinstance(fields[column], IntBoolean):
                 info.set_aConstraintUsage_in(number, True)
             info.set_aConstraintUsage_argvIndex(number, position + 1)
             info.set_aConstraintUsage_omit(number, checked)
@@ -85,8 +106,13 @@ def best_index(table: VTTable, info: Any) -> bool:
 def _about_rows(constraint: dict[str, Any], by_row_id: bool) -> bool:
     """Whether a condition is on a column, or a LIMIT or OFFSET that may be handed down; not one on the row id."""
     if constraint["op"] in ROW_COUNTS:
-        return not by_row_id
+        return not by_row_id and With.NUMBER_FOR_TEXT not in _planned_for.get()
     return bool(constraint.get("iColumn", -1) >= 0)
+
+
+def _is_text(constraint: dict[str, Any], fields: list[Field[Any, Any]]) -> bool:
+    """Whether a condition is on a column of texts."""
+    return isinstance(fields[constraint["iColumn"]], String)
 
 
 def _compares_bytes(info: Any, number: int, constraint: dict[str, Any]) -> bool:
@@ -97,23 +123,43 @@ def _compares_bytes(info: Any, number: int, constraint: dict[str, Any]) -> bool:
 def all_bounds(
     indexes: list[Any], arguments: list[Any], columns: dict[str, Field[Any, Any]]
 ) -> dict[str, set[tuple[Operator, Any]]]:
-    """Return the conditions on each column; those with several values have one `AnyOf`."""
-    single = [number for number, argument in enumerate(arguments) if not isinstance(argument, set)]
+    """Return the conditions on each column; those with several values have one `AnyOf`.
+
+    A text compares with a column of numbers as the number that it spells, and with a number in the statement by the
+    number's own spelling. Here both look alike, so such conditions are left to SQLite, which checks all of them.
+
+    Raises
+    ------
+    NumberForTextError
+        If there is such a condition, and the statement is not planned for it.
+    """
+    fields = list(columns.values())
+    for_sqlite = {
+        number
+        for number, ((column, _), argument) in enumerate(zip(indexes, arguments, strict=True))
+        if column != vt.LIMIT_OFFSET_INDEX and isinstance(fields[column], String) and _has_number(argument)
+    }
+    if for_sqlite and With.NUMBER_FOR_TEXT not in _planned_for.get():
+        raise NumberForTextError
+    kept = [number for number in range(len(indexes)) if number not in for_sqlite]
+    single = [number for number in kept if not isinstance(arguments[number], set)]
     bounds: dict[str, set[tuple[Operator, Any]]] = _bounds_of_single_values(
         [indexes[number] for number in single], [arguments[number] for number in single], columns
     )
-    for (column, _), argument in zip(indexes, arguments, strict=True):
+    for number in kept:
+        argument = arguments[number]
         if isinstance(argument, set):
-            name = list(columns)[column]
-            is_text = isinstance(columns[name], String)
-            # It compares with a number of a list as a text, and with one of a query as a number.
-            if is_text and not all(value is None or isinstance(value, str) for value in argument):
-                continue
+            name = list(columns)[indexes[number][0]]
             parse, spell = vt.type_map[columns[name].type]().parse, columns[name].format
             # Nothing equals a null.
             values = AnyOf(spell(parse(value)) for value in argument if value is not None)
             bounds[name].add((Operator.EQ, values))
     return bounds
+
+
+def _has_number(argument: Any) -> bool:
+    """Whether the value of a condition, or one of its values, is a number."""
+    return any(isinstance(value, int | float) for value in (argument if isinstance(argument, set) else [argument]))
 
 
 def install_virtual_table() -> None:
