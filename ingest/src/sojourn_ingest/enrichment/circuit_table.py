@@ -38,6 +38,8 @@ BITS_PER_MEGABIT = 1_000_000
 LARGEST_MEGABITS = 10_000_000
 #: More than a million circuits. A capture that was given by mistake is not read whole.
 LARGEST_BYTES = 256 * 2**20
+#: The subnet itself is a customer's.
+INVALID_SUBNET = "a subnet of the circuit is not valid; write 192.0.2.0/24 or an address"
 #: Longer chains of nodes than this are a circle.
 DEEPEST_NODE = 64
 
@@ -88,6 +90,7 @@ class CircuitTable:
         numbers: dict[Circuit, int] = {}
         chosen: dict[str, int] = {}
         twice: set[str] = set()
+        lines: dict[str, int] = {}
         for line, row in _rows(content, path):
             circuit = _circuit(row, sites, f"{path}:{line}")
             number = numbers.setdefault(circuit, len(circuits))
@@ -95,16 +98,14 @@ class CircuitTable:
                 circuits.append(circuit)
             for subnet in _subnets(row):
                 owner = chosen.setdefault(subnet, number)
+                lines.setdefault(subnet, line)
                 if _id_of(circuits[owner]) != circuit.circuit_id:
                     twice.add(subnet)
                     chosen[subnet] = 0
-            try:
-                _native.PrefixTable(_subnets(row), [None] * len(_subnets(row)), [None] * len(_subnets(row)))
-            except ValueError:
-                # The text of the error has the subnet, which is a customer's.
-                message = f"{path}:{line}: a subnet of the circuit is not valid; write 192.0.2.0/24 or an address"
-                raise InputError("corrupt_record", message) from None
-        table = _native.PrefixTable(list(chosen), list(chosen.values()), [None] * len(chosen))
+        try:
+            table = _prefix_table(chosen)
+        except ValueError:
+            raise InputError("corrupt_record", f"{path}:{_line_of_fault(chosen, lines)}: {INVALID_SUBNET}") from None
         digest = hashlib.sha256(b"\0".join((content, tree))).hexdigest()
         return cls(table, tuple(circuits), len(twice), digest, path)
 
@@ -241,6 +242,21 @@ def _rate(text: str, place: str) -> int | None:
 def _subnets(row: dict[str, str]) -> list[str]:
     texts = (row.get("IPv4", ""), row.get("IPv6", ""))
     return [subnet for text in texts for one in text.split(",") if (subnet := one.strip())]
+
+
+def _prefix_table(numbers: dict[str, int]) -> _native.PrefixTable:
+    """Return the table of the number of each subnet; raises ValueError if one is not valid."""
+    return _native.PrefixTable(list(numbers), list(numbers.values()), [None] * len(numbers))
+
+
+def _line_of_fault(numbers: dict[str, int], lines: dict[str, int]) -> int:
+    """Return the line of the first subnet that is not valid; the text of the error has the subnet itself."""
+    for subnet, number in numbers.items():
+        try:
+            _prefix_table({subnet: number})
+        except ValueError:
+            return lines[subnet]
+    raise ValueError("each subnet is valid, but all of them together are not")
 
 
 def _sites(content: bytes, path: Path) -> dict[str, str]:
