@@ -288,12 +288,14 @@ def test_a_users_requests_wait_while_others_are_answered(port: int, tmp_path: Pa
 def test_the_log_has_each_answer_without_its_query(server: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:
     assert answer(port, path="/superset/dashboard/a/?native_filters=secret%0Aline") == (200, b"")
     assert answer(port, path="/with%0Aline")[0] == 200
+    assert answer(port, path="/" + "long" * 1_000)[0] == 200
     server.send_signal(signal.SIGTERM)
     assert server.wait(timeout=30) == 0
     lines = (tmp_path / "access.log").read_text(encoding="utf-8").splitlines()
     assert [line.split(" ", 2)[2] for line in lines] == [
         "127.0.0.1 GET '/superset/dashboard/a/' 200",
         r"127.0.0.1 GET '/with\nline' 200",
+        f"127.0.0.1 GET '/{('long' * 50)[:-1]}' 200",
     ]
     assert "secret" not in "".join(lines)
 

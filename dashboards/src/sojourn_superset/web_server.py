@@ -44,6 +44,8 @@ LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
 LARGEST_HEADER_BYTES = 32 * 2**10
 """Larger headers are refused: Superset parses cookies at about 1 ms for each KiB."""
+LONGEST_LOGGED = 200
+"""Characters of a method and of a path in the log; Superset's own are shorter, and anyone may send others."""
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 """Browsers take an answer for what its header says, and not for what its beginning looks like."""
 ACCESS = logging.getLogger("sojourn_superset.access")
@@ -180,8 +182,9 @@ def with_access_log(application: Application) -> Application:
 
     def answered(environ: dict[str, Any], start_response: Start) -> Iterable[bytes]:
         def start(status: str, *rest: Any) -> Any:
-            client, method, path = (environ.get(key) for key in ("REMOTE_ADDR", "REQUEST_METHOD", "PATH_INFO"))
-            ACCESS.info("%s %s %r %s", client, method, path, status.partition(" ")[0])
+            client, method, path = (environ.get(key, "") for key in ("REMOTE_ADDR", "REQUEST_METHOD", "PATH_INFO"))
+            sent = (method[:LONGEST_LOGGED], path[:LONGEST_LOGGED])
+            ACCESS.info("%s %s %r %s", client, *sent, status.partition(" ")[0])
             return start_response(status, *rest)
 
         return application(environ, start)
