@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
+use super::silence::Silences;
+
 /// Rows are kept back for so long, because a drop inside a queue may become known only later.
 pub(crate) const HOLD_NS: i64 = 5_000_000_000;
-
-/// Silent intervals that a log may have, and more for each of its events: a few lines could stand for billions of rows.
-const SILENT_INTERVALS: i64 = 10_000_000;
-const SILENT_INTERVALS_PER_EVENT: i64 = 5_000;
 
 /// Packets, and their bytes where the log gives lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -119,31 +117,6 @@ struct Account {
     rows: VecDeque<QueueInterval>,
 }
 
-/// Which silences have rows.
-#[derive(Debug)]
-struct Silences {
-    longest_ns: i64,
-    /// How many more silent intervals have a row.
-    intervals_left: i64,
-    left_out: u64,
-}
-
-impl Silences {
-    /// Whether a silence of so many intervals has rows; it is counted if only their number speaks against it.
-    fn have_rows(&mut self, silence_ns: i64, interval_ns: i64) -> bool {
-        if silence_ns > self.longest_ns {
-            return false;
-        }
-        let intervals = silence_ns / interval_ns;
-        if intervals > self.intervals_left {
-            self.left_out += 1;
-            return false;
-        }
-        self.intervals_left -= intervals;
-        true
-    }
-}
-
 impl Account {
     fn advance(&mut self, queue: u32, now_ns: i64, interval_ns: i64, silences: &mut Silences) {
         if !silences.have_rows(now_ns.saturating_sub(self.until_ns), interval_ns) {
@@ -193,11 +166,7 @@ impl QueueIntervals {
     pub(crate) fn new(interval_ns: i64, longest_silence_ns: i64) -> Self {
         Self {
             interval_ns: interval_ns.max(1),
-            silences: Silences {
-                longest_ns: longest_silence_ns,
-                intervals_left: SILENT_INTERVALS,
-                left_out: 0,
-            },
+            silences: Silences::new(longest_silence_ns),
             accounts: Vec::new(),
             lost_before_first: 0,
             now_ns: i64::MIN,
@@ -212,7 +181,7 @@ impl QueueIntervals {
         }
         self.now_ns = self.now_ns.max(now_ns);
         let (interval_ns, silences) = (self.interval_ns, &mut self.silences);
-        silences.intervals_left = silences.intervals_left.saturating_add(SILENT_INTERVALS_PER_EVENT);
+        silences.add_event();
         let lost_before_first = &mut self.lost_before_first;
         let account = self.accounts.get_mut(place)?.get_or_insert_with(|| {
             let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;
@@ -323,7 +292,7 @@ impl QueueIntervals {
 
     /// How many silences have no rows because they would have too many.
     pub(crate) fn silences_left_out(&self) -> u64 {
-        self.silences.left_out
+        self.silences.left_out()
     }
 
     /// Rows to which nothing can be added any more; all of them once the log has ended.
@@ -473,24 +442,6 @@ mod tests {
         let dropped: Vec<_> = rows.iter().filter(|row| row.dropped_in_queue > 0).collect();
         assert_eq!(dropped.len(), 1);
         assert_eq!(dropped[0].start_ns, 86_395_100 * MS);
-    }
-
-    #[test]
-    fn silences_have_rows_in_proportion_to_the_events() {
-        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
-        for event in 0..20 {
-            intervals.set_length(0, event * 86_000_000 * MS, length(1));
-        }
-        intervals.close();
-        assert_eq!(intervals.silences_left_out(), 8);
-        let rows = i64::try_from(intervals.waiting()).unwrap_or(i64::MAX);
-        assert!((9_000_000..SILENT_INTERVALS + 20 * SILENT_INTERVALS_PER_EVENT).contains(&rows));
-        // An event every few minutes is no silence to speak of.
-        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
-        for event in 0..5_000 {
-            intervals.set_length(0, event * 400_000 * MS, length(1));
-        }
-        assert_eq!(intervals.silences_left_out(), 0);
     }
 
     #[test]

@@ -14,4 +14,5 @@ pub(crate) mod pairing;
 pub(crate) mod queued_packet;
 pub(crate) mod reader;
 pub(crate) mod refusal;
+pub(crate) mod silence;
 pub(crate) mod sort_window;
