@@ -75,15 +75,22 @@ def answers_to(
     return answers
 
 
-def days_within(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the days that a chart has of each range of time."""
+def days_within(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """Return the days that a chart has of each range of time, also of a virtual dataset that has a null first."""
+    noons = "SELECT DATETIME(day, '+12 hours') FROM run_harm"
+    sql = f"SELECT NULL AS day UNION ALL SELECT day FROM run_harm UNION ALL {noons}"
+    made = client.post("/api/v1/dataset/", json={"database": 1, "table_name": "days", "sql": sql}, headers=headers)
+    virtual = {**question, "datasource": {"id": made.get_json()["id"], "type": "table"}}
     days = {}
     for times in (
-        "2026-01-02 : ", " : 2026-01-02", "2026-01-01 : 2026-01-02", "2026-01-01T00:00:01 : 2026-01-02T00:00:01"
+        "2026-01-02 : ", " : 2026-01-02", "2026-01-01 : 2026-01-02", "2026-01-01T06:00:00 : 2026-01-02T06:00:00"
     ):  # fmt: skip
         query = {"columns": ["day"], "filters": [{"col": "day", "op": "TEMPORAL_RANGE", "val": times}]}
-        answer = client.post("/api/v1/chart/data", json={**question, "queries": [query]}, headers=headers).get_json()
-        days[times] = [row["day"] for row in answer["result"][0]["data"]]
+        answers = [
+            client.post("/api/v1/chart/data", json={**each, "queries": [query]}, headers=headers).get_json()
+            for each in (question, virtual)
+        ]
+        days[times] = [sorted(row["day"] for row in answer["result"][0]["data"]) for answer in answers]
     return days
 
 
@@ -168,7 +175,6 @@ def main() -> None:
         "import": client.post("/api/v1/assets/import/", headers=headers).status_code,
     }
 
-    reported["days within ranges"] = days_within(client, headers, question)
     changes = ARRANGED | OWN_OPERATIONS | LAYERS | MALFORMED
     reported["viewer asks for"] = answers_to(changes, client, headers, question)
     reported["viewer asks for older charts"] = older_charts(client, headers, question["datasource"])
@@ -179,6 +185,7 @@ def main() -> None:
         OWN_OPERATIONS | TOO_MUCH | MALFORMED | {"a large answer": LARGE_ANSWER}, client, headers, question
     )
     reported["admin asks for older charts"] = older_charts(client, headers, question["datasource"])
+    reported["days within ranges"] = days_within(client, headers, question)
     reported["empty statements"] = [
         f"{answer.status_code} {answer.get_data(as_text=True)}"
         for empty in ("", " ", "-- nothing", ";")

@@ -1,4 +1,4 @@
-"""Ends of a chart's time range, spelled as the API spells a date or a time: SQLite compares them as texts."""
+"""Ends of a chart's time range, spelled so that SQLite, which compares them as texts, keeps to the range."""
 
 from __future__ import annotations
 
@@ -7,27 +7,33 @@ from typing import Any
 
 from sqlalchemy import types
 
+TEXTS = (types.String, types.Date, types.DateTime)
 
-def time_literal(target_type: str, time: datetime) -> str | None:
-    """Return the SQL of a time for a column of this type, or None if Superset is to go by the column's own format.
 
-    Midnight is the date alone, which sorts before every time of its day and at the date itself.
+def time_literal(time: datetime) -> str:
+    """Return the SQL of a time, as SQLite's functions give it.
+
+    Midnight is the date alone, which sorts before every time of its day and equals a date of the API.
     """
-    from superset.db_engine_specs.shillelagh import ShillelaghEngineSpec
-
-    if not isinstance(
-        ShillelaghEngineSpec.get_sqla_column_type(target_type), types.String | types.Date | types.DateTime
-    ):
-        return None
-    spelled = time.isoformat()
-    return f"'{spelled.removesuffix('T00:00:00')}'"
+    return f"'{time.isoformat(' ').removesuffix(' 00:00:00')}'"
 
 
 def spell_times() -> None:
-    """Have Superset's engine of the API spell times so; it leaves out the `T`, and gives a date a time."""
-    from superset.db_engine_specs.shillelagh import ShillelaghEngineSpec
+    """Have Superset spell times so for columns of dates and texts, and for those whose type it does not know.
 
-    def convert_dttm(_: Any, target_type: str, dttm: datetime, db_extra: dict[str, Any] | None = None) -> str | None:
-        return time_literal(target_type, dttm)
+    A virtual dataset says no type for a column whose first value is null.
+    """
+    from superset.db_engine_specs.shillelagh import ShillelaghEngineSpec
+    from superset.models.helpers import ExploreMixin
+
+    spelled = ExploreMixin.dttm_sql_literal
+
+    def convert_dttm(engine: Any, target_type: str, dttm: datetime, db_extra: Any = None) -> str | None:
+        return time_literal(dttm) if isinstance(engine.get_sqla_column_type(target_type), TEXTS) else None
+
+    def dttm_sql_literal(dataset: Any, dttm: datetime, col: Any) -> str:
+        is_unknown = dataset.db_engine_spec is ShillelaghEngineSpec and not col.type
+        return time_literal(dttm) if is_unknown else str(spelled(dataset, dttm, col))
 
     ShillelaghEngineSpec.convert_dttm = classmethod(convert_dttm)
+    ExploreMixin.dttm_sql_literal = dttm_sql_literal
