@@ -20,8 +20,12 @@ LARGEST_IMPORT_BYTES = 4 * 2**20
 DEEPEST_YAML = 100
 MOST_VALUES = 200_000
 """Values of a YAML file: each takes some hundred bytes and microseconds, and two characters of the file."""
+INTEGER = dict(yaml.SafeLoader.yaml_implicit_resolvers["1"])["tag:yaml.org,2002:int"]
+LONGEST_INTEGER = 20
+"""Characters of a whole number in YAML: a table of keys takes the square of their number if their remainders by
+2^61 - 1 are the same, and in 64 bits a handful are."""
 LONGEST_NUMBER = 1_000
-"""Characters of a number in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
+"""Characters of other numbers in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
 
 
 def bound_parsing() -> None:
@@ -127,7 +131,9 @@ def _refuse_large_yaml(content: str) -> None:
 
 
 def _is_long_number(scalar: yaml.ScalarEvent) -> bool:
+    is_text = scalar.tag in ("!", "tag:yaml.org,2002:str") or not (scalar.tag or scalar.implicit[0])
+    is_integer = scalar.tag == "tag:yaml.org,2002:int" or INTEGER.match(scalar.value)
     # A tag has any text read as a number, also one with blanks.
-    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
-    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
-    return len(scalar.value) > LONGEST_NUMBER and bool(is_tagged or is_number)
+    is_number = scalar.tag or (":" in scalar.value and not scalar.value.strip("0123456789:_.+-"))
+    longest = LONGEST_INTEGER if is_integer else LONGEST_NUMBER
+    return len(scalar.value) > longest and not is_text and bool(is_integer or is_number)

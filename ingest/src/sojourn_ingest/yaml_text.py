@@ -13,7 +13,11 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
 MOST_VALUES = 1_000_000
 MOST_DEPTH = 100
-#: Characters of a number: in base 60, as 1:30:00, it takes the square of its length to read one.
+#: Form of a whole number, and its most characters: a table of keys takes the square of their number if their remainders
+#: by 2^61 - 1 are the same, and in 64 bits a handful are.
+_INTEGER = dict(yaml.SafeLoader.yaml_implicit_resolvers["1"])["tag:yaml.org,2002:int"]
+LONGEST_INTEGER = 20
+#: Characters of other numbers: in base 60, as 1:30:00, it takes the square of its length to read one.
 LONGEST_NUMBER = 1_000
 
 
@@ -48,11 +52,13 @@ def _refuse_explosion(text: bytes | str) -> None:
 
 
 def _refuse_long_number(scalar: yaml.ScalarEvent) -> None:
+    is_text = scalar.tag in ("!", "tag:yaml.org,2002:str") or not (scalar.tag or scalar.implicit[0])
+    is_integer = scalar.tag == "tag:yaml.org,2002:int" or _INTEGER.match(scalar.value)
     # A tag has any text read as a number, also one with blanks.
-    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
-    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
-    if len(scalar.value) > LONGEST_NUMBER and (is_tagged or is_number):
-        raise yaml.YAMLError(f"a number has more than {LONGEST_NUMBER:,} characters; write texts in quotes")
+    is_number = scalar.tag or (":" in scalar.value and not scalar.value.strip("0123456789:_.+-"))
+    longest = LONGEST_INTEGER if is_integer else LONGEST_NUMBER
+    if len(scalar.value) > longest and not is_text and (is_integer or is_number):
+        raise yaml.YAMLError(f"a number has more than {longest:,} characters; write texts in quotes")
 
 
 def load_yaml(text: bytes | str) -> Any:

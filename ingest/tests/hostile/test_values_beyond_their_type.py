@@ -13,14 +13,14 @@ from sojourn_ingest.yaml_text import load_yaml
 SIXTIES = "1" + ":1" * 400_000
 VALUES = [
     "9" * 5000, "0x", "2026-13-45", "!!bool maybe", "!!timestamp then", "!!float x", "!!int 1.5", SIXTIES,
-    f"!!int '{SIXTIES}: 1'",
+    f"!!int '{SIXTIES}: 1'", "!!float '1" + ":1" * 1000 + ".5'",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VALUES, ids=[value[:20] for value in VALUES])
 def test_a_value_that_is_none_of_its_type_is_no_yaml(value: str, tmp_path: Path) -> None:
     if value != "0x":  # which is a text
-        with pytest.raises(yaml.YAMLError, match=r"does not have its type|a number has more than 1,000 characters"):
+        with pytest.raises(yaml.YAMLError, match=r"does not have its type|a number has more than (20|1,000) char"):
             load_yaml(f"a: {value}")
     description = tmp_path / "study.yaml"
     description.write_text(f"sojourn_study: 1\nstudy: {value}\n")
@@ -30,6 +30,14 @@ def test_a_value_that_is_none_of_its_type_is_no_yaml(value: str, tmp_path: Path)
     rules.write_text(f"sojourn_access_rules: 1\nrules:\n  - id: a\n    version: {value}\n")
     with pytest.raises(InputError):
         AccessRules.load(rules)
+
+
+def test_numbers_that_a_table_finds_in_one_place_are_refused() -> None:
+    with pytest.raises(yaml.YAMLError, match="a number has more than 20 characters"):
+        load_yaml("{" + ",".join(str(n * (2**61 - 1)) for n in range(1, 90_000)) + "}")
+    assert load_yaml(f"a: [{2**63}, '{'9' * 21}', {'a1' * 40}, 0.{'3' * 30}, !!str {'9' * 30}]") == {
+        "a": [2**63, "9" * 21, "a1" * 40, float("0." + "3" * 30), "9" * 30]
+    }
 
 
 def test_a_table_of_circuits_with_an_endless_column_is_refused(tmp_path: Path) -> None:
