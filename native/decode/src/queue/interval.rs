@@ -181,7 +181,7 @@ impl QueueIntervals {
         }
         self.now_ns = self.now_ns.max(now_ns);
         let (interval_ns, silences) = (self.interval_ns, &mut self.silences);
-        silences.add_event();
+        silences.add_change();
         let lost_before_first = &mut self.lost_before_first;
         let account = self.accounts.get_mut(place)?.get_or_insert_with(|| {
             let start_ns = now_ns.div_euclid(interval_ns) * interval_ns;

@@ -1,8 +1,8 @@
 //! Which silences of a log have rows of `queue_interval`: a few lines could stand for billions of them.
 
-/// Silent intervals that a log may have, and more for each of its events.
+/// Silent intervals that a log may have, and more for each change: ten days of 100 ms, and a second.
 const INTERVALS: i64 = 10_000_000;
-const INTERVALS_PER_EVENT: i64 = 5_000;
+const INTERVALS_PER_CHANGE: i64 = 10;
 
 /// The silences of one log, in the order of time.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ impl Silences {
         }
     }
 
-    /// The log has a further event.
-    pub(crate) fn add_event(&mut self) {
-        self.intervals_left = self.intervals_left.saturating_add(INTERVALS_PER_EVENT);
+    /// A queue changes once more: a packet comes, goes or is dropped, or its length is told.
+    pub(crate) fn add_change(&mut self) {
+        self.intervals_left = self.intervals_left.saturating_add(INTERVALS_PER_CHANGE);
     }
 
     /// Whether a silence of so many intervals has rows; it is counted if only their number speaks against it.
@@ -55,12 +55,12 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn silences_have_rows_in_proportion_to_the_events() {
+    fn silences_have_rows_in_proportion_to_the_changes() {
         let mut silences = Silences::new(86_400_000 * MS);
-        let mut have_rows = |events: i64, silence_ms: i64| {
-            (0..events)
+        let mut have_rows = |changes: i64, silence_ms: i64| {
+            (0..changes)
                 .filter(|_| {
-                    silences.add_event();
+                    silences.add_change();
                     silences.have_rows(silence_ms * MS, 100 * MS)
                 })
                 .count()
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(have_rows(1, 86_400_001), 0);
         // Eleven of 860,000 intervals each.
         assert_eq!(have_rows(20, 86_000_000), 11);
-        // An event every few minutes is no silence to speak of.
-        assert_eq!(have_rows(5_000, 400_000), 5_000);
+        // A change each second is no silence to speak of.
+        assert_eq!(have_rows(100_000, 1_000), 100_000);
         assert_eq!(silences.left_out(), 9);
     }
 }
