@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import random
+import re
 import tarfile
 import time
 from collections.abc import Iterator
@@ -435,6 +437,50 @@ def test_many_malformed_json_lines_take_no_longer_than_others(described: Path, t
     # Arrow takes 0.2 ms to say that a line is malformed.
     assert time.process_time() - started < 5
     assert (len(connections), reading.refused) == (2, {"malformed_line": 100_000})
+
+
+def test_values_of_json_lines_are_numbers_or_texts(described: Path, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    table = list(csv.DictReader([HEADER, *(GOOD.replace(",12,", f",{n + 1},") for n in range(20_000))]))
+    lines = []
+    for row in table:
+        numbers = {
+            name: text for name, text in row.items() if name != "when" and re.fullmatch(r"[0-9]+(\.[0-9]+)?", text)
+        }
+        spellings = {name: (f'"{text}"', text, repr(float(text))) for name, text in numbers.items()}
+        values = {name: chance.choice(spellings.get(name, [json.dumps(text)])) for name, text in row.items()}
+        lines.append("{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}\n")
+    (tmp_path / "t.csv").write_text("\n".join([HEADER, *(",".join(row.values()) for row in table)]))
+    (tmp_path / "t.jsonl").write_text("".join(lines))
+    started = time.process_time()
+    rows, reading, _ = read(tmp_path / "t.jsonl", described)
+    # Arrow takes 4 ms to read a line alone.
+    assert time.process_time() - started < 10
+    assert (reading.records_read, reading.refused) == (20_000, {})
+    assert rows == read(tmp_path / "t.csv", described)[0]
+
+
+def test_a_value_that_no_column_takes_refuses_its_line(described: Path, tmp_path: Path) -> None:
+    row = next(csv.DictReader([HEADER, GOOD]))
+    path = tmp_path / "t.jsonl"
+
+    def refused(*rows: str) -> tuple[int, dict[str, int]]:
+        path.write_text("".join(f"{line}\n" for line in rows))
+        connections, reading, _ = read(path, described)
+        assert reading.records_read == len(rows)
+        return len(connections), reading.refused
+
+    def line(**values: object) -> str:
+        return json.dumps({**row, **values})
+
+    nested = [line(ip=["192.0.2.1"]), line(ip=["192.0.2.2"])]
+    assert refused(line(), *nested) == (1, {"malformed_line": 2})
+    with pytest.raises(InputError, match="refused: 2 client_address: not convertible"):
+        refused(*nested)
+    of_columns = refused(line(), line(n=True), line(n=10**400), line(n="x"), line(n=None))
+    assert of_columns == (2, {"rtt_samples: not convertible": 3})
+    twice = line()[:-1] + ', "n": 1}'
+    assert refused(line(), line(n=1), twice, line(ip="\ud800"), line(n=float("nan"))) == (2, {"malformed_line": 3})
 
 
 @pytest.mark.parametrize(

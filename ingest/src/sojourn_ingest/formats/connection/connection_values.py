@@ -21,12 +21,14 @@ PATTERNS = {"country": r"^[A-Z]{2}$", "access_technology": r"^[a-z][a-z0-9_]*$"}
 
 def convert(name: str, mapping: ConnectionField, column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the converted column and, beside it, which values did not convert (null is not a failure)."""
+    wanted = RAW[name] if name in RAW else MAPPED[name].type
+    if pa.types.is_nested(column.type):
+        return pa.nulls(len(column), wanted), pc.is_valid(column)
     column = _without_none(column, mapping)
     present = pc.is_valid(column)
     if mapping.codes is not None:
         places = pc.index_in(column.cast(pa.string()), pa.array(list(mapping.codes), pa.string()))
         column = pc.take(pa.array(list(mapping.codes.values()), pa.string()), places)
-    wanted = RAW[name] if name in RAW else MAPPED[name].type
     if name == "start_ns":
         converted = _time_ns(column, mapping.unit or "ns")
     elif pa.types.is_string(wanted):
@@ -40,6 +42,11 @@ def _is_text(column: pa.Array) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
+def _is_number(column: pa.Array) -> bool:
+    kind = column.type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def _without_none(column: pa.Array, mapping: ConnectionField) -> pa.Array:
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
@@ -48,8 +55,8 @@ def _without_none(column: pa.Array, mapping: ConnectionField) -> pa.Array:
     if _is_text(column):
         column = column.cast(pa.string())
         absent = pc.is_in(column, pa.array([*NONE_WORDS, *(str(code) for code in mapping.null_when)]))
-    elif mapping.null_when:
-        codes = pa.array([float(code) for code in mapping.null_when])
+    elif mapping.null_when and _is_number(column):
+        codes = number_of_text(pa.array([str(code) for code in mapping.null_when]), 1, whole=False).drop_null()
         absent = pc.is_in(column.cast(pa.float64()), codes)
     else:
         return column
@@ -78,7 +85,7 @@ def _number(name: str, column: pa.Array, mapping: ConnectionField, wanted: pa.Da
         if name == "asn":
             column = pc.replace_substring_regex(column, r"^\s*[aA][sS]", "")
         numbers = number_of_text(column, factor, whole=whole)
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+    elif _is_number(column):
         scaled = pc.multiply(column.cast(pa.float64()), factor)
         fits = pc.less(pc.abs(scaled), float(2**53))
         scaled = pc.if_else(fits, scaled, pa.scalar(None, pa.float64()))
