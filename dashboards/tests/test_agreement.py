@@ -80,6 +80,27 @@ def test_the_adapter_and_sqlite_give_the_same_rows(
             assert ours == plain.execute(sql).fetchall(), f"query {number}: {sql}\n{contract.row_requests()}"
 
 
+@pytest.mark.parametrize("join", ["RIGHT", "FULL", "full\nouter"])
+@pytest.mark.parametrize("tables", [("l", "r"), ('"l?group=k,i" AS l', '"r?group=k,i" AS r')])
+@pytest.mark.parametrize("on", ["r.i = l.i", "r.i = l.i AND r.k < 3", "r.k = 2", "r.i > l.i"])
+def test_a_join_to_the_right_has_each_row(
+    contract: Contract, plain: sqlite3.Connection, join: str, tables: tuple[str, str], on: str
+) -> None:
+    for name, numbers_of_table in (("l", [2, 1, 9]), ("r", [1, 2, 2, 3, None])):
+        rows = [{"k": k, "i": i} for k, i in enumerate(numbers_of_table)]
+        contract.add(name, {"k": "BIGINT", "i": "BIGINT"}, ["k"], rows)
+        plain.execute(f"CREATE TABLE {name} (k INTEGER, i INTEGER)")
+        plain.executemany(f"INSERT INTO {name} VALUES (:k, :i)", rows)
+    engine = create_engine(
+        "shillelagh+safe://", adapters=["sojourn"], adapter_kwargs={"sojourn": {"base_url": contract.url}}
+    )
+    with engine.connect() as connection:
+        for columns, order in (("r.i", "1"), ("l.k, r.k", "1, 2"), ("count(*), count(l.k), count(r.k)", "1")):
+            sql = f"SELECT {columns} FROM l {join} JOIN r ON {on} ORDER BY {order}"
+            ours = sql.replace("FROM l", f"FROM {tables[0]}").replace("JOIN r", f"JOIN {tables[1]}")
+            assert connection.execute(text(ours)).fetchall() == plain.execute(sql).fetchall(), sql
+
+
 @pytest.mark.parametrize(
     "where",
     [
@@ -108,6 +129,15 @@ def test_the_adapter_and_sqlite_give_the_same_rows(
         "t NOT IN (SELECT f FROM p)",
         "i IN (SELECT t FROM p)",
         "f = (SELECT t FROM p)",
+        *(
+            f"b {operator} {value}"
+            for operator in ("=", "<>", "<", ">=")
+            for value in ("'0'", "' 1.0 '", "2", "'x'", "x'31'")
+        ),
+        "b IN ('0', 2)",
+        "b = (SELECT t FROM p)",
+        "b IN (SELECT t FROM p)",
+        "t = b",
         "EXISTS (SELECT 1 FROM p WHERE p.i = r.t)",
         "(SELECT count(*) FROM p WHERE p.t = r.i) = 1",
         "(SELECT count(*) FROM p LEFT JOIN r AS other ON other.t = p.i AND other.k = r.k) = 1",
@@ -115,15 +145,15 @@ def test_the_adapter_and_sqlite_give_the_same_rows(
 )
 def test_texts_and_numbers_compare_as_in_sqlite(contract: Contract, plain: sqlite3.Connection, where: str) -> None:
     rows = [
-        {"k": 1, "i": 1, "f": 0.1, "t": "1"},
-        {"k": 2, "i": 2, "f": 1.0, "t": "1.0"},
-        {"k": 3, "i": BIG, "f": 1.5, "t": "0.1"},
-        {"k": 4, "i": -1, "f": -0.1, "t": "x"},
-        {"k": 5, "i": None, "f": None, "t": None},
+        {"k": 1, "i": 1, "f": 0.1, "t": "1", "b": True},
+        {"k": 2, "i": 2, "f": 1.0, "t": "1.0", "b": False},
+        {"k": 3, "i": BIG, "f": 1.5, "t": "0.1", "b": True},
+        {"k": 4, "i": -1, "f": -0.1, "t": "x", "b": False},
+        {"k": 5, "i": None, "f": None, "t": None, "b": None},
     ]
-    contract.add("r", {"k": "BIGINT", "i": "BIGINT", "f": "DOUBLE", "t": "VARCHAR"}, ["k"], rows)
-    plain.execute("CREATE TABLE r (k INTEGER, i INTEGER, f REAL, t TEXT)")
-    plain.executemany("INSERT INTO r VALUES (:k, :i, :f, :t)", rows)
+    contract.add("r", {"k": "BIGINT", "i": "BIGINT", "f": "DOUBLE", "t": "VARCHAR", "b": "BOOLEAN"}, ["k"], rows)
+    plain.execute("CREATE TABLE r (k INTEGER, i INTEGER, f REAL, t TEXT, b BOOLEAN)")
+    plain.executemany("INSERT INTO r VALUES (:k, :i, :f, :t, :b)", rows)
     one = {"i": 1, "f": 0.1, "t": "1.0"}
     contract.add("p", {"i": "BIGINT", "f": "DOUBLE", "t": "VARCHAR"}, ["i"], [one])
     plain.execute("CREATE TABLE p (i INTEGER, f REAL, t TEXT)")
@@ -134,7 +164,7 @@ def test_texts_and_numbers_compare_as_in_sqlite(contract: Contract, plain: sqlit
     with engine.connect() as connection:
         for limit in (9, 1):
             sql = f"SELECT k FROM r WHERE {where} ORDER BY k LIMIT {limit}"
-            of_groups = sql.replace("FROM r ", 'FROM "r?group=k,i,f,t" AS r ')
+            of_groups = sql.replace("FROM r ", 'FROM "r?group=k,i,f,t,b" AS r ')
             expected = plain.execute(sql).fetchall()
             assert connection.execute(text(sql)).fetchall() == expected, contract.row_requests()
             assert connection.execute(text(of_groups)).fetchall() == expected, contract.row_requests()

@@ -33,7 +33,7 @@ from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
 from sojourn_superset.request_size import Parameters, shared_out
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
-from sojourn_superset.virtual_table import install_virtual_table
+from sojourn_superset.virtual_table import install_virtual_table, rows_have_keys
 
 DEFAULT_PAGE_SIZE = 10_000
 DEFAULT_MAX_ROWS = 200_000
@@ -112,8 +112,10 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         #: Each column, and what the API calls it.
         self.columns = {column.name: field_of(column) for column in self.dataset.columns}
         self.labels = {name: name for name in self.columns}
+        self.key = self.dataset.key or list(self.columns)
         if self.question:
             self.columns, self.labels = grouped_columns(self.dataset, dict(self.question))
+            self.key = [name for name in self.columns if name in dict(self.question).get("group", "").split(",")]
 
     def get_columns(self) -> dict[str, Field[Any, Any]]:
         """Return the columns as the catalogue has them."""
@@ -160,6 +162,7 @@ class SojournAPI(Adapter):  # type: ignore[misc]
             first.setdefault(name, way)
         order = list(first.items())
         wanted = set(requested_columns or ()) | set(conditions) | {name for name, _ in order}
+        wanted |= set(self.key if rows_have_keys() else ())
         select = [name for name in self.columns if name in wanted] or [next(iter(self.columns))]
         ordered = all(self._api_orders(name, way) for name, way in order)
 
@@ -175,9 +178,8 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         if not ordered or len(requests) > 1:
             _sort(rows, order, self.columns)
         with held(len(rows) * len(select)):
-            for number, row in enumerate(rows[skip:end]):
-                row["rowid"] = number
-                yield row
+            for place, row in enumerate(rows[skip:end]):
+                yield self._numbered(row, place)
 
     def _records(
         self,
@@ -253,8 +255,13 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         skip = max(offset or 0, 0)
         end = None if limit is None or limit < 0 else skip + limit
         with held(len(rows) * len(self.columns)):
-            for number, row in enumerate(rows[skip:end]):
-                yield {**{name: row[name] for name in self.columns}, "rowid": number}
+            for place, row in enumerate(rows[skip:end]):
+                yield self._numbered({name: row[name] for name in self.columns}, place)
+
+    def _numbered(self, row: Row, place: int) -> Row:
+        """Return a row with the number by which SQLite knows it."""
+        row["rowid"] = hash(repr([row[name] for name in self.key])) if rows_have_keys() else place
+        return row
 
     def _api_orders(self, name: str, way: RequestedOrder) -> bool:
         """Whether the API's order is SQLite's: it puts nulls last in both directions, SQLite first when ascending."""

@@ -95,9 +95,14 @@ class Truth(IntBoolean):  # type: ignore[misc]
         """Return the boolean, or what else a UNION has in its column as it is."""
         return bool(value) if value in (0, 1) else value
 
-    def quote(self, value: int | None) -> str:
-        """Spell the value for a query parameter."""
-        return "true" if value else "false"
+    def format(self, value: Any) -> Any:
+        """Return the value that SQLite has, or compares the column with."""
+        number = _number(value)
+        return int(number) if isinstance(number, bool) else number
+
+    def quote(self, value: Any) -> str | None:
+        """Spell the value for a query parameter, or return None for what is not 0 or 1."""
+        return {0: "false", 1: "true"}.get(value)
 
 
 class Other(String):  # type: ignore[misc]

@@ -8,6 +8,7 @@ Memory and time of a statement are limited too.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,8 @@ DEFAULT_TIMEOUT_S = 60.0
 STEPS_BETWEEN_CHECKS = 100
 """Steps of SQLite's machine after which it asks for the time: some microseconds, but each may call a function."""
 
+RIGHT_JOIN = re.compile(r"\b(RIGHT|FULL)\b", re.IGNORECASE)
+"""What a statement with such a join has somewhere; others may have it too."""
 EMPTY_LIST_ERROR = "<NULL>"
 """What apsw 3.54.1 says where an IN has no values, and its table takes them all at once."""
 
@@ -127,7 +130,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
         """Execute a statement and read its rows; its time begins."""
         self.connection.begin_statement()
-        properties = PLAIN
+        properties = With.RIGHT_JOIN if RIGHT_JOIN.search(operation) else PLAIN
         with self.connection.errors_in_words():
             while True:
                 try:

@@ -29,12 +29,14 @@ _bounds_of_single_values = vt.get_all_bounds
 
 
 class With(Flag):
-    """What a statement has that takes another plan: SQLite tells only once it runs."""
+    """What a statement has that takes another plan; of the first two, SQLite tells only once it runs."""
 
     EMPTY_LIST = auto()
     """Ask for each value of an IN on its own: apsw has no list of none."""
     NUMBER_FOR_TEXT = auto()
     """Hand down no LIMIT, and no values of a column of texts on their own: only SQLite knows which rows compare."""
+    RIGHT_JOIN = auto()
+    """Number rows by their key: SQLite reads the table again, without the conditions, for those it has not met."""
 
 
 PLAIN = With(0)
@@ -52,6 +54,11 @@ def planning_for(properties: With) -> Iterator[None]:
         _planned_for.reset(token)
 
 
+def rows_have_keys() -> bool:
+    """Return whether SQLite knows rows by their key, and not by their place in the answer."""
+    return With.RIGHT_JOIN in _planned_for.get()
+
+
 class NumberForTextError(Exception):
     """A column of texts is compared with a number, for which the statement was not planned."""
 
@@ -65,7 +72,7 @@ def best_index(table: VTTable, info: Any) -> bool:
     columns = table.adapter.get_columns()
     names, fields = list(columns), list(columns.values())
     # For a text, SQLite checks each value of an IN again, but not as it compares with a number.
-    one_by_one = _planned_for.get() == With.EMPTY_LIST | With.NUMBER_FOR_TEXT
+    one_by_one = With.EMPTY_LIST | With.NUMBER_FOR_TEXT in _planned_for.get()
     offered = index_info_to_dict(info, column_names=names)
     order = [(term["iColumn"], term["desc"]) for term in offered["aOrderBy"]]
     # The row id is generated here, so the API cannot sort by it, nor limit rows that are not sorted yet.
