@@ -304,6 +304,10 @@ def test_lines_are_unfolded_within_values_only() -> None:
     assert [json.loads(line) for line in lines] == [{"a": '}"{[', "b": [1]}, {"c": 1}, []]
     # Offsets of damage are those of the file.
     assert len(UnfoldedLines(io.BytesIO(folded)).readall()) == len(folded)
+    cut = b'{\n "a": 1\n}\n{\n "b\n{\n "c": [\n  {\n  }\n ]\n}\n'
+    assert UnfoldedLines(io.BytesIO(cut)).readall() == b'{  "a": 1 }\n{  "b \n{  "c": [   {   }  ] }\n'
+    not_indented = b'{\n"a": [\n{\n}\n]\n}\n'
+    assert UnfoldedLines(io.BytesIO(not_indented)).readall() == b'{ "a": [ { } ] }\n'
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-16-be"])

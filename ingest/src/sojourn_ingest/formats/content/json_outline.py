@@ -168,11 +168,17 @@ def _opened(line: bytes) -> int:
 
 
 class UnfoldedLines(io.RawIOBase):
-    """A stream of JSON values over several lines as one line each; ends of lines within a value become blanks."""
+    """A stream of JSON values over several lines as one line each; ends of lines within a value become blanks.
+
+    Where the lines of a value are indented, one that begins with a bracket begins the next value, even if the one
+    before was cut.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._open = 0
+        self._is_indented: bool | None = None
+        self._at_start = True
         self._ready = b""
 
     def readable(self) -> bool:
@@ -183,9 +189,20 @@ class UnfoldedLines(io.RawIOBase):
         """Read into a buffer; return how many bytes."""
         if not self._ready:
             line = self._stream.readline(LONGEST_LINE)
-            self._open = max(self._open + _opened(line), 0)
-            self._ready = line.rstrip(b"\r\n") + b" " if self._open and line.endswith(b"\n") else line
+            is_cut = self._begins_next(line)
+            self._open = max((0 if is_cut else self._open) + _opened(line), 0)
+            self._at_start = line.endswith(b"\n")
+            ended = line.rstrip(b"\r\n") + b" " if self._open and self._at_start else line
+            self._ready = b"\n" * is_cut + ended
         content = self._ready[: len(buffer)]
         self._ready = self._ready[len(content) :]
         buffer[: len(content)] = content
         return len(content)
+
+    def _begins_next(self, line: bytes) -> bool:
+        """Return whether a line begins another value although the one before is open."""
+        if not (self._open and self._at_start):
+            return False
+        if self._is_indented is None:
+            self._is_indented = line[:1] in (b" ", b"\t")
+        return self._is_indented and line[:1] in (b"{", b"[")
