@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER
-from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES, listen
+from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES, MOST_AT_ONCE, listen
 
 THREADS = 2
 PROGRAM = """
@@ -283,6 +283,22 @@ def test_a_users_requests_wait_while_others_are_answered(port: int, tmp_path: Pa
         assert time.monotonic() - began < 1.5
         assert [each.result() for each in slow] == [(200, b"")] * len(slow)
         assert 3.9 < time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize("requests", [MOST_AT_ONCE, 200])
+def test_of_many_requests_at_once_the_first_are_answered(
+    server: subprocess.Popen[bytes], port: int, requests: int
+) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * requests)
+        came = b""
+        while came.count(b"200 OK") < MOST_AT_ONCE:
+            came += connection.recv(2**16)
+        assert came.count(b"200 OK") == MOST_AT_ONCE
+        time.sleep(0.5)
+        assert is_closed(connection) == (requests > MOST_AT_ONCE)
+    body = b"\r\n\r\n" * 1_000
+    assert answer(port, "POST", "/", body) == (200, body)
 
 
 def test_the_log_has_each_answer_without_its_query(server: subprocess.Popen[bytes], port: int, tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
 LARGEST_HEADER_BYTES = 32 * 2**10
 """Larger headers are refused: Superset parses cookies at about 1 ms for each KiB."""
+MOST_AT_ONCE = 8
+"""Requests that are taken from what comes on a connection at once. Browsers wait for each answer; 8 kB hold hundreds."""
+END_OF_HEADERS = b"\r\n\r\n"
 LONGEST_LOGGED = 200
 """Characters of a method and of a path in the log; Superset's own are shorter, and anyone may send others."""
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
@@ -72,6 +75,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since: float | None = None
         self.sending_since: float | None = None
         self.sent = 0
+        self.has_lost_requests = False
         self.site = site(address[0])
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
@@ -86,7 +90,14 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
     def received(self, data: bytes) -> Any:
         # Empty lines are no request, but the time runs: they may come forever.
         self.receiving_since = self.receiving_since or time.time()
-        return super().received(data)
+        is_open = True
+        while data and is_open and not self.has_lost_requests:
+            end = data.find(END_OF_HEADERS)
+            piece = data[: end + len(END_OF_HEADERS)] if end >= 0 else data
+            is_open = super().received(piece)
+            data = data[len(piece) :]
+            self.has_lost_requests = bool(data) and len(self.requests) >= MOST_AT_ONCE
+        return is_open
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         sent: int = super().send(data, do_close)
@@ -105,6 +116,9 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
             self.will_close = True
             raise
         self.receiving_since = None
+        if self.has_lost_requests and not self.requests:
+            self.close_when_flushed = True
+            self.server.pull_trigger()
 
     def client_is_gone(self) -> bool:
         """Return whether the client has closed the connection, which waitress does not see while it has a request."""
