@@ -45,7 +45,7 @@ LARGEST_REQUEST_BYTES = 16 * 2**20
 LARGEST_HEADER_BYTES = 32 * 2**10
 """Larger headers are refused: Superset parses cookies at about 1 ms for each KiB."""
 MOST_AT_ONCE = 8
-"""Requests that are taken from what comes on a connection at once. Browsers wait for each answer; 8 kB hold hundreds."""
+"""Requests that are taken from what comes on a connection at once. Browsers wait for each answer."""
 END_OF_HEADERS = b"\r\n\r\n"
 LONGEST_LOGGED = 200
 """Characters of a method and of a path in the log; Superset's own are shorter, and anyone may send others."""
