@@ -306,7 +306,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> str:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number in JSON")
 
 
 LINE = json.JSONDecoder(parse_int=str, parse_float=_real_text, parse_constant=_no_number, object_pairs_hook=_each_once)
