@@ -75,22 +75,37 @@ def answers_to(
     return answers
 
 
+def virtual_dataset(client: Any, headers: dict[str, str], sql: str, day_format: str | None) -> dict[str, Any]:
+    """Make a virtual dataset whose column `day` has a format; return what charts call it."""
+    table = {"database": 1, "table_name": f"days in {day_format}", "sql": sql}
+    number = client.post("/api/v1/dataset/", json=table, headers=headers).get_json()["id"]
+    (column,) = client.get(f"/api/v1/dataset/{number}").get_json()["result"]["columns"]
+    change = {"id": column["id"], "column_name": "day", "is_dttm": True, "python_date_format": day_format}
+    answer = client.put(f"/api/v1/dataset/{number}", json={"columns": [change]}, headers=headers)
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    return {"id": number, "type": "table"}
+
+
 def days_within(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, list[list[str]]]:
-    """Return the days that a chart has of each range of time, also of a virtual dataset that has a null first."""
+    """Return the days that a chart has of each range of time, also of virtual datasets: a null first, and a format."""
     noons = "SELECT DATETIME(day, '+12 hours') FROM run_harm"
-    sql = f"SELECT NULL AS day UNION ALL SELECT day FROM run_harm UNION ALL {noons}"
-    made = client.post("/api/v1/dataset/", json={"database": 1, "table_name": "days", "sql": sql}, headers=headers)
-    virtual = {**question, "datasource": {"id": made.get_json()["id"], "type": "table"}}
+    sources = [
+        question["datasource"],
+        virtual_dataset(
+            client, headers, f"SELECT NULL AS day UNION ALL SELECT day FROM run_harm UNION ALL {noons}", None
+        ),
+        virtual_dataset(client, headers, "SELECT REPLACE(day, '-', '') AS day FROM run_harm", "%Y%m%d"),
+    ]
     days = {}
     for times in (
         "2026-01-02 : ", " : 2026-01-02", "2026-01-01 : 2026-01-02", "2026-01-01T06:00:00 : 2026-01-02T06:00:00"
     ):  # fmt: skip
         query = {"columns": ["day"], "filters": [{"col": "day", "op": "TEMPORAL_RANGE", "val": times}]}
-        answers = [
-            client.post("/api/v1/chart/data", json={**each, "queries": [query]}, headers=headers).get_json()
-            for each in (question, virtual)
-        ]
-        days[times] = [sorted(row["day"] for row in answer["result"][0]["data"]) for answer in answers]
+        days[times] = []
+        for source in sources:
+            asked = {**question, "datasource": source, "queries": [query]}
+            answer = client.post("/api/v1/chart/data", json=asked, headers=headers).get_json()
+            days[times].append(sorted(str(row["day"]) for row in answer["result"][0]["data"]))
     return days
 
 
