@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -20,12 +22,24 @@ LARGEST_IMPORT_BYTES = 4 * 2**20
 DEEPEST_YAML = 100
 MOST_VALUES = 200_000
 """Values of a YAML file: each takes some hundred bytes and microseconds, and two characters of the file."""
-INTEGER = dict(yaml.SafeLoader.yaml_implicit_resolvers["1"])["tag:yaml.org,2002:int"]
-LONGEST_INTEGER = 20
-"""Characters of a whole number in YAML: a table of keys takes the square of their number if their remainders by
-2^61 - 1 are the same, and in 64 bits a handful are."""
 LONGEST_NUMBER = 1_000
-"""Characters of other numbers in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
+"""Characters of a number in YAML: in base 60, as 1:30:00, it takes the square of its length to read one."""
+MOST_OTHER_KEYS = 100
+"""Keys of a YAML mapping that are not texts: numbers can be chosen so that Python takes quadratic time for them."""
+MOST_DIRECTIVES = 10
+"""Directives (`%TAG`) of a YAML file: libyaml compares each with all before it."""
+DIRECTIVE = re.compile(r"(?:^|[\n\r\x85\u2028\u2029])\ufeff?%")
+
+
+class Loader(yaml.CSafeLoader):
+    """The loader in C, which takes a fifth of the time of the other."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping; raises yaml.YAMLError if it has too many keys that are no texts."""
+        others = sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value)
+        if others > MOST_OTHER_KEYS:
+            raise yaml.YAMLError(f"a mapping has more than {MOST_OTHER_KEYS} keys that are not texts")
+        return super().construct_mapping(node, deep)
 
 
 def bound_parsing() -> None:
@@ -100,8 +114,7 @@ def load_yaml(content: str) -> Any:
     """
     try:
         _refuse_large_yaml(content)
-        # The loader in C takes a fifth of the time of the other.
-        return yaml.load(content, yaml.CSafeLoader)
+        return yaml.load(content, Loader)  # noqa: S506, the loader is a safe one
     except yaml.parser.ParserError:
         raise
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
@@ -110,6 +123,8 @@ def load_yaml(content: str) -> Any:
 
 def _refuse_large_yaml(content: str) -> None:
     fault = "too long" if len(content) > LARGEST_IMPORT_BYTES else ""
+    if next(islice(DIRECTIVE.finditer(content), MOST_DIRECTIVES, None), None):
+        fault = "too many directives"
     events = iter(()) if fault else yaml.parse(content, yaml.CSafeLoader)
     depth = values = 0
     for event in events:
@@ -131,9 +146,7 @@ def _refuse_large_yaml(content: str) -> None:
 
 
 def _is_long_number(scalar: yaml.ScalarEvent) -> bool:
-    is_text = scalar.tag in ("!", "tag:yaml.org,2002:str") or not (scalar.tag or scalar.implicit[0])
-    is_integer = scalar.tag == "tag:yaml.org,2002:int" or INTEGER.match(scalar.value)
     # A tag has any text read as a number, also one with blanks.
-    is_number = scalar.tag or (":" in scalar.value and not scalar.value.strip("0123456789:_.+-"))
-    longest = LONGEST_INTEGER if is_integer else LONGEST_NUMBER
-    return len(scalar.value) > longest and not is_text and bool(is_integer or is_number)
+    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
+    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
+    return len(scalar.value) > LONGEST_NUMBER and bool(is_tagged or is_number)

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from typing import Any
 
 import yaml
 
 from sojourn_ingest.formats.content.text_encoding import utf8_of
 
-#: libyaml's parser, where PyYAML was built with it: the same documents and errors, ten times as fast.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
 MOST_VALUES = 1_000_000
 MOST_DEPTH = 100
-#: Form of a whole number, and its most characters: a table of keys takes the square of their number if their remainders
-#: by 2^61 - 1 are the same, and in 64 bits a handful are.
-_INTEGER = dict(yaml.SafeLoader.yaml_implicit_resolvers["1"])["tag:yaml.org,2002:int"]
-LONGEST_INTEGER = 20
-#: Characters of other numbers: in base 60, as 1:30:00, it takes the square of its length to read one.
+#: Characters of a number: in base 60, as 1:30:00, it takes the square of its length to read one.
 LONGEST_NUMBER = 1_000
+#: Keys of a mapping that are not texts: numbers can be chosen so that Python takes quadratic time for them.
+MOST_OTHER_KEYS = 100
+#: Directives (`%TAG`) at most: libyaml compares each with all before it.
+MOST_DIRECTIVES = 10
+_DIRECTIVE = re.compile(r"(?:^|[\n\r\x85\u2028\u2029])\ufeff?%")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # whichever there is
+    """libyaml's parser, where PyYAML was built with it: the same documents and errors, ten times as fast."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        others = sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value)
+        if others > MOST_OTHER_KEYS:
+            raise yaml.YAMLError(f"a mapping has more than {MOST_OTHER_KEYS} keys that are not texts; quote them")
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 def _refuse_explosion(text: bytes | str) -> None:
     """Go on if a document is of a size that a person would write, counted by its events: nothing is built for it."""
+    seen = text if isinstance(text, str) else text.decode(errors="replace")
+    if next(islice(_DIRECTIVE.finditer(seen), MOST_DIRECTIVES, None), None):
+        raise yaml.YAMLError(f"more than {MOST_DIRECTIVES} directives (lines that begin with %)")
     sizes: dict[str, int] = {}
     # Of each collection that is open: its anchor, and how many values it has so far.
     open_values: list[list[int]] = [[0]]
     anchors: list[str | None] = []
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.events.CollectionStartEvent):
             open_values.append([1])
             anchors.append(event.anchor)
@@ -52,13 +67,11 @@ def _refuse_explosion(text: bytes | str) -> None:
 
 
 def _refuse_long_number(scalar: yaml.ScalarEvent) -> None:
-    is_text = scalar.tag in ("!", "tag:yaml.org,2002:str") or not (scalar.tag or scalar.implicit[0])
-    is_integer = scalar.tag == "tag:yaml.org,2002:int" or _INTEGER.match(scalar.value)
     # A tag has any text read as a number, also one with blanks.
-    is_number = scalar.tag or (":" in scalar.value and not scalar.value.strip("0123456789:_.+-"))
-    longest = LONGEST_INTEGER if is_integer else LONGEST_NUMBER
-    if len(scalar.value) > longest and not is_text and (is_integer or is_number):
-        raise yaml.YAMLError(f"a number has more than {longest:,} characters; write texts in quotes")
+    is_tagged = scalar.tag not in (None, "!", "tag:yaml.org,2002:str")
+    is_number = scalar.implicit[0] and ":" in scalar.value and not scalar.value.strip("0123456789:_.+-")
+    if len(scalar.value) > LONGEST_NUMBER and (is_tagged or is_number):
+        raise yaml.YAMLError(f"a number has more than {LONGEST_NUMBER:,} characters; write texts in quotes")
 
 
 def load_yaml(text: bytes | str) -> Any:
@@ -73,6 +86,6 @@ def load_yaml(text: bytes | str) -> Any:
     text = utf8_of(text) if isinstance(text, bytes) else text
     _refuse_explosion(text)
     try:
-        return yaml.load(text, Loader=_LOADER)  # noqa: S506, the loader is a safe one
+        return yaml.load(text, Loader=_Loader)  # noqa: S506, the loader is a safe one
     except (ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise yaml.YAMLError(f"a value does not have its type ({str(error)[:80]}); write texts in quotes") from error
