@@ -6,6 +6,8 @@ its row with the reason instead of stopping the file.
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -46,6 +48,9 @@ PARQUET_MAGIC = b"PAR1"
 BLOCK_BYTES = 4 * 2**20
 BATCH_ROWS = 65_536
 LARGEST_WHOLE = 2**53
+#: Lines of JSON that tell the types of columns, and the type of each kind of value; lists and objects have none.
+SAMPLE_LINES = 50
+TYPES = {type(None): pa.null(), str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
 class ConnectionTable(MemberFormat, SplittableFormat):
@@ -247,11 +252,11 @@ def _json_lines(block: bytes, reading: Reading, used: list[str]) -> Iterator[pa.
     Arrow refuses a block for one malformed line, or for a member that has numbers in some lines and texts in others.
     To have it read the lines one by one takes milliseconds for each.
     """
-    batches = _parsed(block)
+    batches = _parsed(block, used)
     if batches is None:
         lines = [line for line in block.splitlines(keepends=True) if line.strip()]
         objects = [line for line in lines if _json_object(line) is not None]
-        batches = _parsed(b"".join(objects))
+        batches = _parsed(b"".join(objects), used)
         rows = None if batches is not None else [row for line in objects if (row := _texts(line, used)) is not None]
         _refuse_lines(reading, len(lines) - len(objects if rows is None else rows))
         if rows:
@@ -260,14 +265,41 @@ def _json_lines(block: bytes, reading: Reading, used: list[str]) -> Iterator[pa.
     yield from batches or []
 
 
-def _parsed(block: bytes) -> list[pa.RecordBatch] | None:
+def _parsed(block: bytes, used: list[str]) -> list[pa.RecordBatch] | None:
+    """Return the columns of some lines, or None if one is malformed, or a value does not have its column's type."""
     if not block.strip():
         return []
+    schema = _schema(block, used)
+    if schema is None:
+        return None
     try:
         options = pa_json.ReadOptions(block_size=len(block) + 1)
-        return list(pa_json.read_json(pa.BufferReader(block), read_options=options).combine_chunks().to_batches())
+        # Without a schema, Arrow makes a column of each member that a line has.
+        parsing = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        table = pa_json.read_json(pa.BufferReader(block), read_options=options, parse_options=parsing)
     except (pa.ArrowInvalid, UnicodeDecodeError):  # the second for a member whose name is not UTF-8
         return None
+    return list(table.combine_chunks().to_batches())
+
+
+def _schema(block: bytes, used: list[str]) -> pa.Schema | None:
+    """Return the types that the columns have in the first lines, or None if one of the lines is malformed.
+
+    A column that has another type further below is read as text: all that is lost is time.
+    """
+    types: dict[str, pa.DataType] = dict.fromkeys(used, pa.null())
+    for line in itertools.islice(io.BytesIO(block), SAMPLE_LINES):
+        try:
+            row = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError):
+            return None
+        for name in used if isinstance(row, dict) else ():
+            kind = TYPES.get(type(row.get(name)))
+            if kind is None:
+                return None
+            if (types[name], kind) == (pa.int64(), pa.float64()) or types[name] == pa.null():
+                types[name] = kind
+    return pa.schema(list(types.items()))
 
 
 def _json_object(line: bytes) -> dict[str, Any] | None:

@@ -57,7 +57,7 @@ def _without_none(column: pa.Array, mapping: ConnectionField) -> pa.Array:
         absent = pc.is_in(column, pa.array([*NONE_WORDS, *(str(code) for code in mapping.null_when)]))
     elif mapping.null_when and _is_number(column):
         codes = number_of_text(pa.array([str(code) for code in mapping.null_when]), 1, whole=False).drop_null()
-        absent = pc.is_in(column.cast(pa.float64()), codes)
+        absent = pc.is_in(column.cast(pa.float64(), safe=False), codes)
     else:
         return column
     return pc.if_else(absent, pa.scalar(None, column.type), column)
@@ -86,7 +86,8 @@ def _number(name: str, column: pa.Array, mapping: ConnectionField, wanted: pa.Da
             column = pc.replace_substring_regex(column, r"^\s*[aA][sS]", "")
         numbers = number_of_text(column, factor, whole=whole)
     elif _is_number(column):
-        scaled = pc.multiply(column.cast(pa.float64()), factor)
+        # Beyond 2^53 a cast that is safe refuses the whole column.
+        scaled = pc.multiply(column.cast(pa.float64(), safe=False), factor)
         fits = pc.less(pc.abs(scaled), float(2**53))
         scaled = pc.if_else(fits, scaled, pa.scalar(None, pa.float64()))
         numbers = pc.cast(pc.round(scaled), pa.int64()) if whole else scaled
@@ -100,8 +101,10 @@ def _number(name: str, column: pa.Array, mapping: ConnectionField, wanted: pa.Da
 def _time_ns(column: pa.Array, unit: str) -> pa.Array:
     if pa.types.is_timestamp(column.type):
         # Without a zone the values are taken as UTC, which is how Parquet means them.
+        seconds = column.cast(pa.timestamp("s", column.type.tz), safe=False).cast(pa.int64())
+        fits = pc.less(pc.abs(seconds), LARGEST_NS // NS_PER["s"])
+        column = pc.if_else(fits, column, pa.scalar(None, column.type))
         return column.cast(pa.timestamp("ns", column.type.tz), safe=False).cast(pa.int64())
-    none = pa.scalar(None, pa.int64())
     if _is_text(column):
         if unit == "utc":
             return rfc3339_ns(pc.binary_join_element_wise(column, "Z", ""))
@@ -119,11 +122,11 @@ def _time_ns(column: pa.Array, unit: str) -> pa.Array:
     if unit not in NS_PER:
         return pa.nulls(len(column), pa.int64())
     if pa.types.is_integer(column.type):
-        numbers = column.cast(pa.int64())
-        fits = pc.less_equal(pc.abs(numbers), LARGEST_NS // NS_PER[unit])
-        return pc.multiply(pc.if_else(fits, numbers, none), NS_PER[unit])
+        fits = pc.less(pc.abs(column.cast(pa.float64(), safe=False)), (LARGEST_NS - 1024.0) / NS_PER[unit])
+        numbers = pc.if_else(fits, column, pa.scalar(None, column.type)).cast(pa.int64())
+        return pc.multiply(numbers, NS_PER[unit])
     if pa.types.is_floating(column.type):
-        scaled = pc.multiply(column.cast(pa.float64()), float(NS_PER[unit]))
+        scaled = pc.multiply(column.cast(pa.float64(), safe=False), float(NS_PER[unit]))
         fits = pc.less(pc.abs(scaled), float(2**62))
         return pc.cast(pc.round(pc.if_else(fits, scaled, pa.scalar(None, pa.float64()))), pa.int64())
     return pa.nulls(len(column), pa.int64())
