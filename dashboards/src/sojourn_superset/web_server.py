@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
 
@@ -46,7 +47,6 @@ LARGEST_HEADER_BYTES = 32 * 2**10
 """Larger headers are refused: Superset parses cookies at about 1 ms for each KiB."""
 MOST_AT_ONCE = 8
 """Requests that are taken from what comes on a connection at once. Browsers wait for each answer."""
-END_OF_HEADERS = b"\r\n\r\n"
 LONGEST_LOGGED = 200
 """Characters of a method and of a path in the log; Superset's own are shorter, and anyone may send others."""
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
@@ -67,6 +67,13 @@ class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
         super().execute()
 
 
+class _Unread(HTTPRequestParser):  # type: ignore[misc] # the same
+    """What comes after the requests that are taken: it is passed over, and the connection closed."""
+
+    def received(self, data: bytes) -> int:
+        return len(data)
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc] # the same
     error_task_class = _Refusal
     is_limited_by_address = True
@@ -75,7 +82,6 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since: float | None = None
         self.sending_since: float | None = None
         self.sent = 0
-        self.has_lost_requests = False
         self.site = site(address[0])
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
@@ -90,14 +96,11 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
     def received(self, data: bytes) -> Any:
         # Empty lines are no request, but the time runs: they may come forever.
         self.receiving_since = self.receiving_since or time.time()
-        is_open = True
-        while data and is_open and not self.has_lost_requests:
-            end = data.find(END_OF_HEADERS)
-            piece = data[: end + len(END_OF_HEADERS)] if end >= 0 else data
-            is_open = super().received(piece)
-            data = data[len(piece) :]
-            self.has_lost_requests = bool(data) and len(self.requests) >= MOST_AT_ONCE
-        return is_open
+        return super().received(data)
+
+    def parser_class(self, adj: Any) -> HTTPRequestParser:
+        """Return what reads the next request."""
+        return (HTTPRequestParser if len(self.requests) < MOST_AT_ONCE else _Unread)(adj)
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         sent: int = super().send(data, do_close)
@@ -116,7 +119,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
             self.will_close = True
             raise
         self.receiving_since = None
-        if self.has_lost_requests and not self.requests:
+        if isinstance(self.request, _Unread) and not self.requests:
             self.close_when_flushed = True
             self.server.pull_trigger()
 
