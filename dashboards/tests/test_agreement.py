@@ -80,6 +80,17 @@ def test_the_adapter_and_sqlite_give_the_same_rows(
             assert ours == plain.execute(sql).fetchall(), f"query {number}: {sql}\n{contract.row_requests()}"
 
 
+def test_a_statement_has_its_plan_whatever_others_were_before(contract: Contract) -> None:
+    contract.add("r", {"t": "VARCHAR", "i": "BIGINT"}, ["t"], [{"t": "0", "i": 1}, {"t": "1", "i": 1}])
+    engine = create_engine(
+        "shillelagh+safe://", adapters=["sojourn"], adapter_kwargs={"sojourn": {"base_url": contract.url}}
+    )
+    sql = "SELECT t FROM r WHERE t = (SELECT max(i) FROM r WHERE i = 1) LIMIT 1"
+    with engine.connect() as connection:
+        for blanks in (2, 0, 2, 0, 1, 4, 0):
+            assert connection.execute(text(sql + " " * blanks)).fetchall() == [("1",)]
+
+
 @pytest.mark.parametrize("join", ["RIGHT", "FULL", "full\nouter"])
 @pytest.mark.parametrize("tables", [("l", "r"), ('"l?group=k,i" AS l', '"r?group=k,i" AS r')])
 @pytest.mark.parametrize("on", ["r.i = l.i", "r.i = l.i AND r.k < 3", "r.k = 2", "r.i > l.i"])

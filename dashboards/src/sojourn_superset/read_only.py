@@ -9,6 +9,7 @@ Memory and time of a statement are limited too.
 from __future__ import annotations
 
 import re
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,8 @@ STEPS_BETWEEN_CHECKS = 100
 
 RIGHT_JOIN = re.compile(r"\b(RIGHT|FULL)\b", re.IGNORECASE)
 """What a statement with such a join has somewhere; others may have it too."""
+PLANNED_FOR = {With(value): f"\n/* {secrets.token_hex()} */" if value else "" for value in range(2 ** len(With))}
+"""What makes a statement another text for each plan: apsw keeps a plan for each text, and nobody else writes these."""
 EMPTY_LIST_ERROR = "<NULL>"
 """What apsw 3.54.1 says where an IN has no values, and its table takes them all at once."""
 
@@ -135,8 +138,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
             while True:
                 try:
                     with planning_for(properties):
-                        # apsw has a plan for each text, which a blank makes another one.
-                        self._read(operation + " " * properties.value, parameters)
+                        self._read(f"{operation}{PLANNED_FOR[properties]}", parameters)
                 except NumberForTextError:
                     properties |= With.NUMBER_FOR_TEXT
                 except (ProgrammingError, apsw.SQLError) as error:
