@@ -523,6 +523,17 @@ def test_a_number_beyond_its_column_refuses_its_row(tmp_path: Path, kind: str, u
     assert (len(connections), sum(reading.refused.values()), reading.fault) == (3, len(rows) - 3, None)
 
 
+@pytest.mark.parametrize(("code", "when"), [("2.5", 2.5), ("9223372036854775807", 2**63 - 1), ('"-1.0"', -1)])
+def test_a_code_for_none_is_that_number_alone(tmp_path: Path, code: str, when: float) -> None:
+    description = tmp_path / "made-up.yaml"
+    description.write_text(DESCRIPTION.replace("from: n }", f'from: n, null_when: [{code}, "-", 1e999999999, 0.1] }}'))
+    row = next(csv.DictReader([HEADER, GOOD]))
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({**row, "n": n}) + "\n" for n in (when, 4)))
+    connections, reading, _ = read(path, description)
+    assert ([each["rtt_samples"] for each in connections], reading.refused) == ([None, 4], {})
+
+
 def test_a_time_beyond_nanoseconds_refuses_its_row(tmp_path: Path) -> None:
     description = tmp_path / "made-up.yaml"
     description.write_text(DESCRIPTION.replace("from: when, unit: s", "from: when, unit: utc"))

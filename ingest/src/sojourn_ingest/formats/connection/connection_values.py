@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +17,7 @@ NS_PER = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 NS_DIGITS = 9
 EPOCH = r"^\s*(?P<whole>\d{1,19})(?:\.(?P<fraction>\d{1,9})\d*)?\s*$"
 LARGEST_NS = 2**63 - 1
+LARGEST_CODE = 2**64
 
 # What a text must look like to be a value of the column.
 PATTERNS = {"country": r"^[A-Z]{2}$", "access_technology": r"^[a-z][a-z0-9_]*$"}
@@ -56,11 +60,24 @@ def _without_none(column: pa.Array, mapping: ConnectionField) -> pa.Array:
         column = column.cast(pa.string())
         absent = pc.is_in(column, pa.array([*NONE_WORDS, *(str(code) for code in mapping.null_when)]))
     elif mapping.null_when and _is_number(column):
-        codes = number_of_text(pa.array([str(code) for code in mapping.null_when]), 1, whole=False).drop_null()
-        absent = pc.is_in(column.cast(pa.float64(), safe=False), codes)
+        kind = column.type if pa.types.is_integer(column.type) else pa.float64()
+        absent = pc.is_in(column.cast(kind, safe=False), _codes(mapping, kind))
     else:
         return column
     return pc.if_else(absent, pa.scalar(None, column.type), column)
+
+
+def _codes(mapping: ConnectionField, kind: pa.DataType) -> pa.Array:
+    """Return the codes for "none" that are numbers of this type."""
+    is_whole = pa.types.is_integer(kind)
+    codes = []
+    for code in mapping.null_when:
+        # A text is no number, and a number may be none of the type.
+        with suppress(ArithmeticError, ValueError, pa.ArrowInvalid):
+            number = Decimal(str(code))
+            if not is_whole or (abs(number) < LARGEST_CODE and number == number.to_integral_value()):
+                codes.append(pa.scalar(int(number) if is_whole else float(number), kind).as_py())
+    return pa.array(codes, kind)
 
 
 def _text(name: str, column: pa.Array) -> pa.Array:
