@@ -161,3 +161,25 @@ def test_copies_share_what_one_manifest_declares_and_settle(tmp_path: Path, run:
         assert stored_streams(var) == [(7, 4, "declared"), OTHER]
         captures = [row for row in rows(var, "ingest_outcome") if row["format"] == "capture"]
         assert (len(captures), sum(row["duplicate_of"] is None for row in captures)) == (5, 2)
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_captures_that_are_swapped_are_read_as_declared_where_they_are(tmp_path: Path, order: tuple[str, str]) -> None:
+    for number, name in enumerate("ab"):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        write_pcap(folder / "after.pcap", [udp_frame(rtp(packet)) for packet in range(4 + number)])
+        manifest(folder, ssrc=7, **({"rtp_payload_type": 96} if name == "b" else {}))
+    first, second = (tmp_path / "runs" / name / "after.pcap" for name in order)
+    ingest(tmp_path, tmp_path / "runs")
+    between = first.rename(tmp_path / "between")
+    second.rename(first)
+    between.rename(second)
+    ingest(tmp_path, tmp_path / "runs")
+    ingest(tmp_path / "fresh", tmp_path / "runs")
+    evolved, fresh = (
+        sorted((row["packets"], row["decoder_version"]) for row in rows(var, "rtp_stream"))
+        for var in (tmp_path, tmp_path / "fresh")
+    )
+    assert evolved == fresh
+    assert {attempt.disposition for attempt in ingest(tmp_path, tmp_path / "runs").values()} == {"unchanged"}

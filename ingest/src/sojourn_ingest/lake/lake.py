@@ -215,9 +215,14 @@ class Lake:
             return self._live.holding_facts(content_hash)
 
     def copies_without_facts(self) -> list[Commit]:
-        """Return, by name, the live commits of copies whose content has facts no more."""
+        """Return, by name, the live commits of copies without facts, or with those of a path that had the content."""
         with self._lock:
             return self._live.copies_without_facts()
+
+    def is_read_where_it_is(self, content_hash: str) -> bool:
+        """Return whether live facts of a content are those of a path that has it, and not of one that had it."""
+        with self._lock:
+            return self._live.is_read_where_it_is(content_hash)
 
     def recording_with(self, source_path: str) -> Commit | None:
         """Return the live commit of the recording that a file is a part of, if there is one."""

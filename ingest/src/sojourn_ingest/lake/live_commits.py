@@ -80,10 +80,14 @@ class LiveCommits:
         alone = {name for name in self._names_by_content[content_hash] if self._commits[name].holds_facts}
         return [self._commits[name] for name in sorted(alone | self._names_by_part[f"content {content_hash}"])]
 
+    def is_read_where_it_is(self, content_hash: str) -> bool:
+        """Return whether facts of a content are those of a path that has it, and not of one that had it."""
+        return any(holder in self.current_at(holder.source_path) for holder in self.holding_facts(content_hash))
+
     def copies_without_facts(self) -> list[Commit]:
-        """Return the commits of copies whose content has facts no more, by name."""
+        """Return, by name, the commits of copies whose content has no facts, or only those of a path that had it."""
         copies = (commit for commit in self.all() if commit.duplicate_of is not None)
-        return [copy for copy in copies if not self.holding_facts(copy.content_hash)]
+        return [copy for copy in copies if not self.is_read_where_it_is(copy.content_hash)]
 
     def recording_with(self, source_path: str) -> Commit | None:
         """Return the commit of the recording that a file is a part of."""

@@ -119,10 +119,12 @@ class IngestSession:
             tried |= stale
             for path in sorted(stale):
                 if not any(
-                    one.duplicate_of is None or self.lake.holding_facts(one.content_hash)
+                    one.duplicate_of is None or self.lake.is_read_where_it_is(one.content_hash)
                     for one in recorded_at(self.lake, path)
                 ):
-                    attempts[path] = self.files.attempt(path)
+                    attempt = self.files.attempt(path)
+                    if attempt.disposition == "new" or path in attempts:
+                        attempts[path] = attempt
 
     def _copies_without_facts(self) -> list[Path]:
         paths = (path_of(copy.source_path) for copy in self.lake.copies_without_facts())
