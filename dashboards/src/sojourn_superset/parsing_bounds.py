@@ -35,7 +35,7 @@ class Loader(yaml.CSafeLoader):
     """The loader in C, which takes a fifth of the time of the other."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping; raises yaml.YAMLError if it has too many keys that are no texts."""
+        """Return a mapping; raises yaml.YAMLError if it has too many keys that are not texts."""
         others = sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value)
         if others > MOST_OTHER_KEYS:
             raise yaml.YAMLError(f"a mapping has more than {MOST_OTHER_KEYS} keys that are not texts")
