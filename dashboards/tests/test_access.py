@@ -135,6 +135,7 @@ def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], a
         ("aliases", "Not a valid YAML file"),
         ("large files", "an import has at most"),
         ("many files", "an import has at most"),
+        ("many columns", "the import takes longer than 0.3 s"),
         ("bzip2", "plain or deflated files"),
         ("earlier datasets", "Could not find a valid command"),
         ("an earlier dataset alone", "Could not find a valid command"),
@@ -145,6 +146,11 @@ def test_an_import_that_is_not_bounded_is_refused_in_words(roles: dict[str, Any]
     answer = roles["imports"][archive]
     assert answer.startswith("4")
     assert message in answer
+
+
+def test_nothing_is_left_of_an_import_that_took_too_long(roles: dict[str, Any]) -> None:
+    assert "A b" not in roles["imports"]["tables after that"]
+    assert "run_harm" in roles["imports"]["tables after that"]
 
 
 def test_what_superset_exports_can_be_imported(roles: dict[str, Any]) -> None:

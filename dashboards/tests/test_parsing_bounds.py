@@ -70,6 +70,7 @@ def test_long_sql_is_refused() -> None:
         "{" + "a," * 1_000_000 + "a}",
         "".join(f"%TAG !t{n}! x\n" for n in range(30_000)) + "---\na: 1\n",
         "{" + ",".join(str(n * (2**61 - 1)) for n in range(101)) + "}",
+        "<<: {" + ",".join(map(str, range(101))) + "}",
     ],
 )
 def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:

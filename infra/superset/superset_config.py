@@ -33,6 +33,8 @@ _LOGS.mkdir(parents=True, exist_ok=True)
 DATA_DIR = str(_HOME)
 
 SQLALCHEMY_DATABASE_URI = f"sqlite:///{_HOME / 'superset.db'}?check_same_thread=false"
+# Writers wait for one another; an import takes up to 20 s.
+SQLALCHEMY_ENGINE_OPTIONS = {"connect_args": {"timeout": 30}}
 
 # -- secrets: from the environment only, never a default ---------------------------------------------------------
 

@@ -25,12 +25,17 @@ _DIRECTIVE = re.compile(r"(?:^|[\n\r\x85\u2028\u2029])\ufeff?%")
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # whichever there is
     """libyaml's parser, where PyYAML was built with it: the same documents and errors, ten times as fast."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        others = sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value)
-        if others > MOST_OTHER_KEYS:
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put the keys of merged mappings in; raises yaml.YAMLError if too many keys are not texts."""
+        # Before, for keys that merge, and after, for those that are merged.
+        self._refuse_other_keys(node)
+        super().flatten_mapping(node)
+        self._refuse_other_keys(node)
+
+    @staticmethod
+    def _refuse_other_keys(node: yaml.MappingNode) -> None:
+        if sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value) > MOST_OTHER_KEYS:
             raise yaml.YAMLError(f"a mapping has more than {MOST_OTHER_KEYS} keys that are not texts; quote them")
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-        return mapping
 
 
 def _refuse_explosion(text: bytes | str) -> None:
