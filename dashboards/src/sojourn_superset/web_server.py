@@ -125,8 +125,10 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
 
     def client_is_gone(self) -> bool:
         """Return whether the client has closed the connection, which waitress does not see while it has a request."""
+        if (connection := self.socket) is None:
+            return True
         try:
-            return not self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError:
