@@ -183,3 +183,16 @@ def test_captures_that_are_swapped_are_read_as_declared_where_they_are(tmp_path:
     )
     assert evolved == fresh
     assert {attempt.disposition for attempt in ingest(tmp_path, tmp_path / "runs").values()} == {"unchanged"}
+
+
+def test_a_capture_that_is_moved_is_read_as_declared_where_it_is(tmp_path: Path, run: Path) -> None:
+    manifest(run, ssrc=7)
+    ingest(tmp_path, run)
+    assert stored_streams(tmp_path) == [(7, 4, "declared"), OTHER]
+    second = tmp_path / "second"
+    second.mkdir()
+    manifest(second, rtp=False)
+    (run / "after.pcap").rename(second / "after.pcap")
+    ingest(tmp_path, run, second)
+    assert stored_streams(tmp_path) == [OTHER]
+    assert {attempt.disposition for attempt in ingest(tmp_path, run, second).values()} == {"unchanged"}

@@ -143,8 +143,7 @@ class ContentAttempts:
                 part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
                 return commit.of_part(part.source_path)
             # What was declared where the content is no more does not hold here.
-            is_there = commit in lake.current_at(commit.source_path)
-            if is_there and self._state.versions.is_served_by(chosen, commit.decoder_version):
+            if self._state.is_still_there(commit) and self._state.versions.is_served_by(chosen, commit.decoder_version):
                 return commit
         return None
 

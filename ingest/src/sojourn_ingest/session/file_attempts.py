@@ -90,6 +90,7 @@ class FileAttempts:
         readers = [state.reader_for(path, candidate) for candidate in state.registry.formats]
         if any(commit.decoder_version in state.versions.compatible(reader) for reader in readers):
             return True
-        copied = commit.duplicate_of is not None and state.lake.is_read_where_it_is(commit.content_hash)
+        holders = state.lake.holding_facts(commit.content_hash) if commit.duplicate_of is not None else []
+        copied = any(map(state.is_still_there, holders))
         same_format = (reader for reader in readers if reader.name == commit.format)
         return copied and any(state.versions.is_served_by(reader, commit.decoder_version) for reader in same_format)

@@ -97,6 +97,12 @@ class IngestState:
         orphaned, self._orphaned = sorted(self._orphaned), set()
         return orphaned
 
+    def is_still_there(self, holder: Commit) -> bool:
+        """Return whether the path of which the lake has facts has that content, and not another or none."""
+        path = path_of(holder.source_path)
+        is_gone = not (holder.parts or is_remote(path) or path.exists())
+        return not is_gone and holder in self.lake.current_at(holder.source_path)
+
     def superseded_recording(self, draft: Draft) -> dict[str, Commit]:
         """Return the recording that a file was a part of and no longer is, unless it is to stay."""
         recording = self.lake.recording_with(draft.source_path)
