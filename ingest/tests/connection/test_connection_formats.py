@@ -460,6 +460,16 @@ def test_values_of_json_lines_are_numbers_or_texts(described: Path, tmp_path: Pa
     assert rows == read(tmp_path / "t.csv", described)[0]
 
 
+def test_a_line_of_megabytes_is_refused(described: Path, tmp_path: Path) -> None:
+    row = json.dumps(next(csv.DictReader([HEADER, GOOD])))
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{row}\n{row[:-1]}, "more": [{"0, " * 3_000_000}0]}}\n{row}\n')
+    connections, reading, _ = read(path, described)
+    assert (len(connections), reading.refused, str(reading.fault)) == (
+        1, {}, "JSON Lines: a line is too long; write one row per line"
+    )  # fmt: skip
+
+
 def test_members_that_no_column_has_take_no_memory(described: Path, tmp_path: Path) -> None:
     row = next(csv.DictReader([HEADER, GOOD]))
     path = tmp_path / "t.jsonl"

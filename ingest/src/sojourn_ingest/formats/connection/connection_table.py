@@ -240,7 +240,8 @@ def _json_batches(handle: BinaryIO, reading: Reading, used: list[str]) -> Iterat
         rest = rest_of_block
         if newline:
             yield from _json_lines(whole + newline, reading, used)
-        elif len(rest) > 16 * BLOCK_BYTES:
+        elif len(rest) > BLOCK_BYTES:
+            # Python takes forty times the memory of a line.
             raise InputError("corrupt_record", "JSON Lines: a line is too long; write one row per line")
     if rest.strip():
         yield from _json_lines(rest, reading, used)
