@@ -85,6 +85,11 @@ _PUNYCODE = re.compile(r"xn--(?:[a-z0-9]|-(?=[a-z0-9]))+", re.IGNORECASE)
 _USUAL_DOMAINS = frozenset({
     "arpa", "biz", "com", "edu", "example", "gov", "home", "info", "int", "internal", "lan", "local", "localdomain",
     "mil", "name", "net", "org", "test",
+    # The newer ones that most names have, and some of places.
+    "agency", "amsterdam", "app", "asia", "bayern", "berlin", "blog", "cat", "cloud", "club", "digital", "dev", "email",
+    "fun", "hamburg", "icu", "jobs", "koeln", "life", "live", "london", "mobi", "museum", "network", "nyc", "online",
+    "page", "paris", "photography", "pro", "ruhr", "services", "shop", "site", "space", "store", "swiss", "systems",
+    "tech", "today", "tokyo", "top", "travel", "vip", "website", "wien", "wiki", "world", "xyz", "zone",
 })  # fmt: skip
 #: What follows the last dot of files' names, and is no top-level domain.
 _SUFFIXES_OF_FILES = frozenset({
