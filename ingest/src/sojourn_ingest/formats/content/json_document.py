@@ -11,7 +11,12 @@ from sojourn_ingest.formats.content.plain_text import TEXT_AFTER, open_json, ope
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
 MAX_BYTES = 256 * 2**20
-_TEXT_OR_NONE = re.compile(r'"(?:[^"\\]|\\.)*+"|(?<![\w.])(?P<none>-?(?:nan|inf))(?![\w.])')
+#: Memory of the values of a document, and of an object, a list and what a comma separates; less is not looked at.
+LARGEST_VALUES_BYTES = 2**30
+_OBJECT_BYTES, _LIST_BYTES, _VALUE_BYTES = 200, 64, 40
+_FEW_BYTES = LARGEST_VALUES_BYTES // _OBJECT_BYTES
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_TEXT_OR_NONE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<![\w.])(?P<none>-?(?:nan|inf))(?![\w.])', re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{\s*(?:[\"}]|$)")
 
 
@@ -70,9 +75,11 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
     Raises
     ------
     InputError
-        If it is not JSON; the message never quotes the content. ``several_results`` where another object follows the
-        first, as in the log of a command that was run several times.
+        If it is not JSON, or its values take too much memory; the message never quotes the content.
+        ``several_results`` where another object follows the first, as in the log of a command that was run several
+        times.
     """
+    _refuse_many_values(text, what)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -90,6 +97,22 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
         raise InputError("corrupt_record", message, error.pos) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("corrupt_record", f"{what}: not JSON ({type(error).__name__}); copy the file again") from error
+
+
+def _refuse_many_values(text: bytes | str, what: str) -> None:
+    if len(text) < _FEW_BYTES:
+        return
+    content = text.encode(errors="replace") if isinstance(text, str) else text
+    # Texts may have any signs, but to leave them out takes seconds.
+    if _values_bytes(content) > LARGEST_VALUES_BYTES and _values_bytes(_TEXT.sub(b"", content)) > LARGEST_VALUES_BYTES:
+        most = LARGEST_VALUES_BYTES // 2**30
+        raise InputError("too_large", f"{what}: its values take more than {most} GiB of memory; split the document")
+
+
+def _values_bytes(content: bytes) -> int:
+    """Return about how much memory the values of a JSON document take."""
+    objects, lists, others = (content.count(sign) for sign in (b"{", b"[", b","))
+    return objects * _OBJECT_BYTES + lists * _LIST_BYTES + others * _VALUE_BYTES
 
 
 def _with_json_constants(text: str) -> str:

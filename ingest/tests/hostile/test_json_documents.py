@@ -1,0 +1,33 @@
+"""Documents of JSON that take time or memory out of proportion to their length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sojourn_ingest.formats.content import json_document
+from sojourn_ingest.formats.content.json_document import parse_value
+from sojourn_ingest.formats.interface import InputError
+
+
+def test_a_text_without_an_end_is_gone_through_once() -> None:
+    started = time.process_time()
+    # What C prints for no number is looked for outside of texts.
+    with pytest.raises(InputError, match="Unterminated string"):
+        parse_value('{"a": nan, "b": "' + '\\"' * 1_000_000, "result")
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("values", ['{"":' * 50 + "1" + "}" * 50 + ",", "[],", "{},", "1,"])
+def test_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch, values: str) -> None:
+    monkeypatch.setattr(json_document, "LARGEST_VALUES_BYTES", 2**20)
+    monkeypatch.setattr(json_document, "_FEW_BYTES", 2**10)
+    document = f'{{"a": [{values * (2**20 // 30)}0]}}'
+    for text in (document, document.encode()):
+        with pytest.raises(InputError, match="its values take more than") as caught:
+            parse_value(text, "result")
+        assert caught.value.reason == "too_large"
+    # Within a text, signs are no values, also behind a sign that ends none.
+    text = f'["\\\\\\" {values.replace(chr(34), "") * (2**20 // 30)}"]'
+    assert isinstance(parse_value(text, "result"), list)
