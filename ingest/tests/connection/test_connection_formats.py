@@ -460,6 +460,24 @@ def test_values_of_json_lines_are_numbers_or_texts(described: Path, tmp_path: Pa
     assert rows == read(tmp_path / "t.csv", described)[0]
 
 
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_text_that_is_in_the_file_once_takes_no_memory_for_each_row(
+    described: Path, tmp_path: Path, dictionary: bool
+) -> None:
+    row = next(csv.DictReader([HEADER, GOOD]))
+    path = tmp_path / "t.parquet"
+    for longest in (200, 50_000):
+        values = {**row, "name": "x" * longest}
+        table = pa.table({name: pa.array([value] * 5_000) for name, value in values.items()})
+        pq.write_table(table, path, compression="zstd", use_dictionary=dictionary, dictionary_pagesize_limit=2**30)
+        assert path.stat().st_size < 100_000
+        if longest < 4096:
+            assert len(read(path, described)[0]) == 5_000
+        else:
+            with pytest.raises(InputError, match="a text of the column name has more than 4,096 bytes"):
+                read(path, described)
+
+
 def test_a_line_of_megabytes_is_refused(described: Path, tmp_path: Path) -> None:
     row = json.dumps(next(csv.DictReader([HEADER, GOOD])))
     path = tmp_path / "t.jsonl"

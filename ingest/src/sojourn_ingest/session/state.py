@@ -100,7 +100,7 @@ class IngestState:
     def is_still_there(self, holder: Commit) -> bool:
         """Return whether the path of which the lake has facts has that content, and not another or none."""
         path = path_of(holder.source_path)
-        is_gone = not (holder.parts or is_remote(path) or path.exists())
+        is_gone = not (holder.parts or is_remote(path) or path.is_file())
         return not is_gone and holder in self.lake.current_at(holder.source_path)
 
     def superseded_recording(self, draft: Draft) -> dict[str, Commit]:

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
-import pyarrow.parquet as pq
 
 from sojourn_ingest.formats.connection.connection_format import (
     TABLE,
@@ -33,6 +32,7 @@ from sojourn_ingest.formats.connection.connection_values import convert
 from sojourn_ingest.formats.content.csv_rows import csv_batches
 from sojourn_ingest.formats.content.delimiters import delimiter_of, fields_of
 from sojourn_ingest.formats.content.file_parts import open_part, parquet_parts, parquet_schema, text_parts
+from sojourn_ingest.formats.content.parquet_batches import parquet_batches
 from sojourn_ingest.formats.content.plain_text import (
     first_line,
     head_lines,
@@ -188,14 +188,8 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def _parquet_batches(self, source: Source, part: FilePart | None, used: list[str]) -> Iterator[pa.RecordBatch]:
         groups = None if part is None else list(range(part.start, part.end))
         try:
-            with (
-                seekable(source.path) as opened,
-                pq.ParquetFile(opened, buffer_size=BLOCK_BYTES, pre_buffer=False) as file,
-            ):
-                for batch in file.iter_batches(BATCH_ROWS, groups, columns=used, use_threads=False):
-                    # Parquet's text is whatever bytes stand there.
-                    batch.validate(full=True)
-                    yield batch
+            with seekable(source.path) as opened:
+                yield from parquet_batches(opened, BATCH_ROWS, groups, used, buffer_size=BLOCK_BYTES, pre_buffer=False)
         except OSError as error:
             raise InputError("corrupt_record", f"Parquet file is damaged: {one_line(error)}; copy it again") from error
 

@@ -31,7 +31,7 @@ LONGEST_NS = 7 * 86_400 * NS_PER_S
 #: Kinds of chunks of the snappy framing format, section 4.
 COMPRESSED, PLAIN, STREAM_START, FIRST_SKIPPABLE = 0x00, 0x01, 0xFF, 0x80
 LARGEST_CHUNK = 65_536
-LARGEST_BYTES = 256 * 2**20
+LARGEST_BYTES = 16 * 2**20
 CHECKSUM_BYTES = 4
 WAYS = {True: "downlink", False: "uplink"}
 
