@@ -201,6 +201,16 @@ def main() -> None:
     )
     reported["admin asks for older charts"] = older_charts(client, headers, question["datasource"])
     reported["days within ranges"] = days_within(client, headers, question)
+    circle = {"ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["ROOT_ID"]}}
+    made = client.post(
+        "/api/v1/dashboard/", json={"dashboard_title": "x", "position_json": json.dumps(circle)}, headers=headers
+    )
+    reported["tabs in a circle"] = client.get(f"/api/v1/dashboard/{made.get_json()['id']}/tabs").get_json()["result"]
+    reported["a body of many items"] = client.put(
+        f"/api/v1/dashboard/{made.get_json()['id']}/filters",
+        json={"modified": [{"id": str(number)} for number in range(30_000)]},
+        headers=headers,
+    ).status_code
     reported["empty statements"] = [
         f"{answer.status_code} {answer.get_data(as_text=True)}"
         for empty in ("", " ", "-- nothing", ";")

@@ -260,9 +260,14 @@ def test_a_range_of_time_has_its_first_day_and_not_its_end(answers: dict[str, An
         "2026-01-01T06:00:00 : 2026-01-02T06:00:00": [
             ["2026-01-02"],
             ["2026-01-01 12:00:00", "2026-01-02"],
-            ["20260101"],
+            ["20260102"],
         ],
     }
+
+
+def test_what_authors_send_is_within_bounds(answers: dict[str, Any]) -> None:
+    assert answers["tabs in a circle"] == {"native_filters": {}}
+    assert answers["a body of many items"] == 413
 
 
 def test_an_empty_statement_is_said_to_be_empty(answers: dict[str, Any]) -> None:

@@ -26,6 +26,9 @@ from sojourn_superset.time_literals import time_literal
         ("2026-01-02T12:30:00", "%Y-%m-%d o'clock", "'2026-01-03 o''clock'"),
         ("2026-01-02T12:00:00", "epoch_s", "1767355200"),
         ("2026-01-02T12:00:00", "epoch_ms", "1767355200000"),
+        ("2026-01-02T12:00:00.000001", "epoch_ms", "1767355200001"),
+        ("2026-01-02T12:00:00.5", "epoch_s", "1767355201"),
+        ("1969-12-31T23:59:59.5", "epoch_s", "0"),
     ],
 )
 def test_a_time_is_spelled_as_the_column_spells_it(

@@ -88,6 +88,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.chart_bounds import bound_charts
+    from sojourn_superset.dashboard_layouts import keep_trees
     from sojourn_superset.kept_state import bound_kept_state
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
@@ -97,6 +98,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     keep_limits()
     run_at_once()
     spell_times()
+    keep_trees()
     bound_parsing()
     refuse_unknown_kinds()
     bound_charts()

@@ -10,6 +10,11 @@ from typing import Any
 
 LARGEST_BODY_BYTES = 64 * 2**10
 """Largest body of a request to `SMALL`. The state of a dashboard's filters has some kB."""
+MOST_ITEMS = 5_000
+"""Most items of a list that a request has, except the questions of charts, which have bounds of their own.
+
+Superset compares each of the filters of a dashboard with all others.
+"""
 MOST_ENTRIES = 500
 """Most entries of a kind that a user has. A further one replaces the oldest."""
 KEEPING = frozenset(
@@ -37,14 +42,17 @@ def bound_kept_state(app: Any) -> None:
     create = KeyValueDAO.create_entry
 
     def refuse_large_body() -> Any:
-        if request.blueprint not in SMALL:
-            return None
-        if (request.content_length or 0) > LARGEST_BODY_BYTES:
+        is_small = request.blueprint in SMALL
+        if is_small and (request.content_length or 0) > LARGEST_BODY_BYTES:
             return {"message": f"the body of this request has at most {LARGEST_BODY_BYTES // 2**10} KiB"}, 413
         try:
-            json.dumps(request.get_json(silent=True), ensure_ascii=False).encode()
+            body = request.get_json(silent=True)
+            if is_small:
+                json.dumps(body, ensure_ascii=False).encode()
         except (RecursionError, UnicodeEncodeError):
             return {"message": "the body is nested too deeply, or has half a surrogate pair"}, 400
+        if not request.path.endswith("/chart/data") and has_long_list(body):
+            return {"message": f"a list has at most {MOST_ITEMS:,} items"}, 413
         return None
 
     def create_and_drop_oldest(resource: Any, *arguments: Any, **named: Any) -> Any:
@@ -56,3 +64,14 @@ def bound_kept_state(app: Any) -> None:
 
     app.before_request(refuse_large_body)
     KeyValueDAO.create_entry = create_and_drop_oldest
+
+
+def has_long_list(body: Any) -> bool:
+    """Return whether a list anywhere in a body has more than `MOST_ITEMS`."""
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list) and len(value) > MOST_ITEMS:
+            return True
+        waiting += value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return False

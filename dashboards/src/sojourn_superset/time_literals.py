@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from calendar import timegm
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ TEXTS = (types.String, types.Date, types.DateTime)
 NUMBERS = (types.Integer, types.Numeric)
 
 
-EPOCHS = {"epoch_s": 1, "epoch_ms": 1_000}
+EPOCHS = {"epoch_s": timedelta(seconds=1), "epoch_ms": timedelta(milliseconds=1)}
 STEPS = [timedelta(seconds=seconds) for seconds in (1, 60, 3600)] + [timedelta(days) for days in (1, 28, 31, 365, 366)]
 """What leads from a time to the next one that a format has."""
 
@@ -24,8 +23,8 @@ def time_literal(time: datetime, pattern: str | None = None, *, is_number: bool 
     the date alone, which sorts before every time of its day and equals a date of the API.
     """
     if pattern in EPOCHS:
-        # Superset takes the time for one of the server's zone.
-        return str(timegm(time.timetuple()) * EPOCHS[pattern])
+        # Rounded up; Superset takes the time for one of the server's zone.
+        return str(-((datetime(1970, 1, 1) - time) // EPOCHS[pattern]))
     if pattern is None:
         return f"'{time.isoformat(' ').removesuffix(' 00:00:00')}'"
     later = (time + step for step in (timedelta(0), *STEPS))
