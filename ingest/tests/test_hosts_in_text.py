@@ -144,6 +144,13 @@ def test_names_and_hardware_addresses_become_keys(hosts: HostNames, form: str) -
         assert hosts.replaced(replaced) == replaced
 
 
+@pytest.mark.parametrize("name", ["srv7.cloud_up", "alice.online-2", "kunde.berlin-idle", "box.museum_1", "a.dev_1"])
+def test_a_word_may_follow_a_newer_domain(hosts: HostNames, name: str) -> None:
+    replaced = hosts.replaced(f"UDP {name}")
+    assert replaced.startswith("UDP hk-")
+    assert name.partition(".")[0] + "." not in replaced
+
+
 @pytest.mark.parametrize("form", [*FORMS_OF_V4, *FORMS_OF_V6, *NAMES])
 def test_a_form_is_found_beside_every_sign(form: str) -> None:
     found = hosts_in(f"{form} ")

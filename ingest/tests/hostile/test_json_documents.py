@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
 import time
+import tracemalloc
 
 import pytest
 
@@ -25,9 +28,18 @@ def test_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch, values: 
     monkeypatch.setattr(json_document, "_FEW_BYTES", 2**10)
     document = f'{{"a": [{values * (2**20 // 30)}0]}}'
     for text in (document, document.encode()):
+        tracemalloc.start()
         with pytest.raises(InputError, match="its values take more than") as caught:
             parse_value(text, "result")
         assert caught.value.reason == "too_large"
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(text) + 64 * json_document._PIECE_BYTES
+        tracemalloc.stop()
     # Within a text, signs are no values, also behind a sign that ends none.
     text = f'["\\\\\\" {values.replace(chr(34), "") * (2**20 // 30)}"]'
     assert isinstance(parse_value(text, "result"), list)
+    # Texts of any length, at any place of a piece.
+    monkeypatch.setattr(json_document, "_PIECE_BYTES", 100)
+    chance = random.Random(1)
+    texts = ["".join(chance.choices('{[,\\"x', k=chance.randrange(250))) for _ in range(1_000)]
+    without = b"".join(json_document._without_texts(json.dumps(texts).encode()))
+    assert without == b"[" + b", " * 999 + b"]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from sojourn_ingest.formats.content.before_damage import read_whole
@@ -16,6 +17,9 @@ LARGEST_VALUES_BYTES = 2**30
 _OBJECT_BYTES, _LIST_BYTES, _VALUE_BYTES = 200, 64, 40
 _FEW_BYTES = LARGEST_VALUES_BYTES // _OBJECT_BYTES
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+#: What a piece of a document has up to a text that does not end in it; texts are left out a piece at a time.
+_WHOLE_TEXTS = re.compile(rb'(?:[^"]|"(?:[^"\\]|\\.)*+")*+', re.DOTALL)
+_PIECE_BYTES = 2**20
 _TEXT_OR_NONE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<![\w.])(?P<none>-?(?:nan|inf))(?![\w.])', re.DOTALL)
 _BEGINS_OBJECT = re.compile(r"\{\s*(?:[\"}]|$)")
 
@@ -104,7 +108,7 @@ def _refuse_many_values(text: bytes | str, what: str) -> None:
         return
     content = text.encode(errors="replace") if isinstance(text, str) else text
     # Texts may have any signs, but to leave them out takes seconds.
-    if _values_bytes(content) > LARGEST_VALUES_BYTES and _values_bytes(_TEXT.sub(b"", content)) > LARGEST_VALUES_BYTES:
+    if _values_bytes(content) > LARGEST_VALUES_BYTES < sum(map(_values_bytes, _without_texts(content))):
         most = LARGEST_VALUES_BYTES // 2**30
         raise InputError("too_large", f"{what}: its values take more than {most} GiB of memory; split the document")
 
@@ -113,6 +117,20 @@ def _values_bytes(content: bytes) -> int:
     """Return about how much memory the values of a JSON document take."""
     objects, lists, others = (content.count(sign) for sign in (b"{", b"[", b","))
     return objects * _OBJECT_BYTES + lists * _LIST_BYTES + others * _VALUE_BYTES
+
+
+def _without_texts(content: bytes) -> Iterator[bytes]:
+    """Yield a document without its texts, a piece at a time: what is between them are very many objects."""
+    place = 0
+    while place < len(content):
+        whole = _WHOLE_TEXTS.match(content, place, place + _PIECE_BYTES)
+        end = place if whole is None else whole.end()
+        if end > place:
+            yield _TEXT.sub(b"", content[place:end])
+        else:
+            text = _TEXT.match(content, place)
+            end = len(content) if text is None else text.end()
+        place = end
 
 
 def _with_json_constants(text: str) -> str:
