@@ -17,7 +17,7 @@ from typing import Any
 from superset.app import create_app
 from superset_requests import chart_question, logged_in, token_of
 
-from sojourn_superset import kept_state, parsing_bounds
+from sojourn_superset import kept_state, request_time
 from sojourn_superset.security import ADMINISTRATORS_ONLY
 
 PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
@@ -241,12 +241,12 @@ def imports(app: Any, client: Any, headers: dict[str, str]) -> dict[str, str]:
     def changed(name: str, text: str) -> str:
         return answer(archive_of({**files, name: files.get(name, "") + text}))
 
-    columns = "".join(f"- column_name: c{number}\n" for number in range(1_000))
-    within, parsing_bounds.LONGEST_IMPORT_S = parsing_bounds.LONGEST_IMPORT_S, 0.3
+    columns = "".join(f"- column_name: c{number}\n" for number in range(3_000))
+    within, request_time.LONGEST_S = request_time.LONGEST_S, 0.1
     long = answer(
         archive_of({**files, "datasets/d/x.yaml": files["datasets/d/x.yaml"].replace("[]", f"\n{columns}", 1)})
     )
-    parsing_bounds.LONGEST_IMPORT_S = within
+    request_time.LONGEST_S = within
     return {
         "many columns": long,
         "tables after that": ", ".join(

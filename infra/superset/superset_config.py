@@ -33,7 +33,7 @@ _LOGS.mkdir(parents=True, exist_ok=True)
 DATA_DIR = str(_HOME)
 
 SQLALCHEMY_DATABASE_URI = f"sqlite:///{_HOME / 'superset.db'}?check_same_thread=false"
-# Writers wait for one another; an import takes up to 20 s.
+# Writers wait for one another, and readers for none (`prepare` sets the journal); an import takes up to 20 s.
 SQLALCHEMY_ENGINE_OPTIONS = {"connect_args": {"timeout": 30}}
 
 # -- secrets: from the environment only, never a default ---------------------------------------------------------
@@ -83,8 +83,8 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
-    And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for and what is kept
-    of requests, and list users to administrators only.
+    And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for, what is kept of
+    requests and how long they take, and list users to administrators only.
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.chart_bounds import bound_charts
@@ -92,6 +92,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.kept_state import bound_kept_state
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
+    from sojourn_superset.request_time import bound_request_time
     from sojourn_superset.sql_lab import keep_limits, run_at_once
     from sojourn_superset.time_literals import spell_times
 
@@ -104,6 +105,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     bound_charts()
     bound_kept_state(app)
     hide_other_users()
+    bound_request_time(app)
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:
         blueprint, _, name = view.partition(".")

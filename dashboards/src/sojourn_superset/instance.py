@@ -26,6 +26,7 @@ from sojourn_superset.settings import SettingError, Settings
 
 PREPARED = "prepared.json"
 IMPORTED = "imported.json"
+JOURNAL = "wal"
 ASSET_MARK = "sojourn-asset:"
 """Prefix of `external_url` on everything that the importer owns; what does not carry it is never touched."""
 
@@ -42,12 +43,15 @@ def prepare(settings: Settings, say: Say) -> None:
     (settings.home / PREPARED).unlink(missing_ok=True)
     with _application(settings, say):
         from flask_migrate import upgrade
+        from sqlalchemy import text
         from superset import appbuilder, security_manager
         from superset.extensions import db, migrate
 
         say("Superset: migrating its metadata database")
         with _quiet(settings.logs / "migration.log"):
             upgrade(directory=migrate.directory)
+        # Who reads need not wait until an import is written. The file keeps the mode.
+        db.session.execute(text(f"PRAGMA journal_mode={JOURNAL}"))
         say("Superset: registering roles and permissions")
         appbuilder.add_permissions(update_perms=True)
         security_manager.sync_role_definitions()
@@ -237,6 +241,7 @@ def _preparation(settings: Settings) -> dict[str, str]:
     login = f"{settings.admin_user}:{settings.admin_password}".encode()
     return {
         "superset": version("apache-superset"),
+        "journal": JOURNAL,
         "permissions": hashlib.sha256(repr(permissions).encode()).hexdigest(),
         "login": hmac.new(settings.secret_key.encode(), login, hashlib.sha256).hexdigest(),
     }

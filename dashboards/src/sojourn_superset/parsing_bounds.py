@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import yaml
-from flask import g, has_app_context, has_request_context
-from sqlalchemy import event
 from sqlglot import Parser, Tokenizer, TokenType
 from sqlglot.errors import ParseError
 
@@ -21,8 +17,6 @@ LONGEST_SQL = 2**17
 MOST_STEPS = 100_000
 """Steps of the parser that types within types may take; twelve of them, as in DATE(DATE(…)), are parsed."""
 DEEPEST = 40
-LONGEST_IMPORT_S = 20.0
-"""Time of an import by a request: until it ends, nobody else writes into Superset's database."""
 LARGEST_IMPORT_BYTES = 4 * 2**20
 """Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
@@ -63,7 +57,6 @@ def bound_parsing() -> None:
     from superset.commands.dataset.importers import dispatcher as datasets
     from superset.commands.exceptions import CommandInvalidError
     from superset.commands.importers.v1 import utils
-    from superset.extensions import db
 
     parse, tokenize, check_zip = Parser._parse, Tokenizer.tokenize, utils.check_is_safe_zip
 
@@ -83,20 +76,10 @@ def bound_parsing() -> None:
         if sum(member.file_size for member in members) > LARGEST_IMPORT_BYTES:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
-        if has_request_context():
-            g.import_until = time.monotonic() + LONGEST_IMPORT_S
-
-    def stop_late(*_: Any) -> None:
-        if has_app_context() and time.monotonic() > g.get("import_until", math.inf):
-            # What undoes the import asks the database too.
-            g.pop("import_until")
-            raise CommandInvalidError(f"the import takes longer than {LONGEST_IMPORT_S:g} s; import its files apart")
 
     Parser._parse = bounded_parse  # type: ignore[assignment, method-assign]
     Tokenizer.tokenize = bounded_tokenize  # type: ignore[assignment, method-assign]
     utils.check_is_safe_zip = bounded_zip
-    for asks_or_writes in ("do_orm_execute", "before_flush"):
-        event.listen(db.session, asks_or_writes, stop_late)
     utils.yaml = SimpleNamespace(safe_load=load_yaml, parser=yaml.parser, YAMLError=yaml.YAMLError)
     del dashboards.command_versions[1:], datasets.command_versions[1:]
 

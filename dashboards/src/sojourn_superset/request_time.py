@@ -1,0 +1,94 @@
+"""How long Superset works on a request. Beyond that, an exception ends it, whatever Python does just then."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+LONGEST_S = 20.0
+"""Time of a request. An import holds Superset's database meanwhile, and nobody else writes into it."""
+LONGEST_QUERY_S = 70.0
+"""Time of a request that may query the API: a statement may take 60 s."""
+LOOK_EACH_S = 0.5
+"""How often the times are looked at."""
+AGAIN_AFTER_S = 1.0
+"""When a request gets the exception again, if something has caught it."""
+QUERIES = re.compile(r"/api/v1/(chart|dataset|datasource|sqllab)/|/datasource/|/superset/(explore_json|warm_up_cache)/")
+NO_QUERIES = re.compile(r"/(import|export)/$")
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def bound_request_time(app: Any) -> None:
+    """Have Superset keep the bound, and answer 422 beyond it."""
+    # Superset's own modules can be imported only now that it is configured.
+    from superset.commands.exceptions import CommandInvalidError
+
+    class TooLongError(CommandInvalidError):  # type: ignore[misc] # Superset has no types
+        """As the error of a command, Superset undoes what the request has changed, and shows the message."""
+
+        message = f"a request takes at most {LONGEST_S:g} s, or {LONGEST_QUERY_S:g} s if it queries data; split it"
+
+    app.wsgi_app = Ended(app.wsgi_app, TooLongError)
+
+
+def longest_s(path: str) -> float:
+    """Return how long a request for a path may take, in s."""
+    return LONGEST_QUERY_S if QUERIES.match(path) and not NO_QUERIES.search(path) else LONGEST_S
+
+
+class Ended:
+    """An application whose requests end in time.
+
+    Parameters
+    ----------
+    application
+        What answers.
+    error
+        What is raised in a request that takes too long; made without arguments.
+    """
+
+    def __init__(self, application: Application, error: type[Exception]) -> None:
+        self._application = application
+        self._error = error
+        #: Thread to the time at which it gets the exception.
+        self._ends: dict[int, float] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request."""
+        thread = threading.get_ident()
+        ends, lock, error = self._ends, self._lock, self._error
+        try:
+            with lock:
+                ends[thread] = time.monotonic() + longest_s(environ["PATH_INFO"])
+            return self._application(environ, start_response)
+        finally:
+            # The exception may come as late as here, and after this it must not.
+            while thread in ends:
+                try:
+                    with lock:
+                        _raise_in(thread, None)
+                        ends.pop(thread, None)
+                except error:
+                    continue
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(LOOK_EACH_S)
+            now = time.monotonic()
+            with self._lock:
+                for thread, end in self._ends.items():
+                    if now > end:
+                        self._ends[thread] = now + AGAIN_AFTER_S
+                        _raise_in(thread, self._error)
+
+
+def _raise_in(thread: int, error: type[Exception] | None) -> None:
+    """Have a thread raise the error as soon as it runs Python again; None takes back what it has not raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error and ctypes.py_object(error))

@@ -1,0 +1,106 @@
+"""Requests end in time, whatever they do, and their threads go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from sojourn_superset import request_time
+from sojourn_superset.request_time import Ended, longest_s
+
+
+class TooLongError(Exception):
+    """What ends a request here."""
+
+
+@pytest.fixture(autouse=True)
+def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LONGEST_S", "AGAIN_AFTER_S"):
+        monkeypatch.setattr(request_time, name, 0.2)
+    monkeypatch.setattr(request_time, "LOOK_EACH_S", 0.01)
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def catching() -> None:
+    try:
+        endless()
+    except TooLongError:
+        endless()
+
+
+def answering(work: Callable[[], None]) -> Ended:
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        work()
+        return [b"done"]
+
+    return Ended(application, TooLongError)
+
+
+def ask(application: Ended) -> Iterable[bytes]:
+    return application({"PATH_INFO": "/"}, lambda *_: None)
+
+
+@pytest.mark.parametrize("work", [endless, catching])
+def test_what_never_ends_is_ended(work: Callable[[], None]) -> None:
+    began = time.monotonic()
+    with pytest.raises(TooLongError):
+        ask(answering(work))
+    assert time.monotonic() - began < 5
+
+
+def test_a_thread_answers_further_requests() -> None:
+    application = answering(endless)
+    for _ in range(3):
+        with pytest.raises(TooLongError):
+            ask(application)
+    # As long as a request that got an exception too late would need to get it.
+    time.sleep(0.5)
+    assert ask(answering(lambda: None)) == [b"done"]
+
+
+def test_a_request_that_ends_as_its_time_does_is_answered_or_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_time, "LONGEST_S", 0.0)
+    monkeypatch.setattr(request_time, "LOOK_EACH_S", 0.0)
+    application = answering(lambda: time.sleep(0.0002))
+    outcomes = []
+
+    def work() -> None:
+        for _ in range(300):
+            try:
+                outcomes.append(ask(application))
+            except TooLongError:
+                outcomes.append([])
+            # Here, none may come.
+            sum(range(2_000))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 1200
+    assert not application._ends
+
+
+@pytest.mark.parametrize(
+    ("path", "bound"),
+    [
+        ("/api/v1/chart/data", request_time.LONGEST_QUERY_S),
+        ("/api/v1/sqllab/execute/", request_time.LONGEST_QUERY_S),
+        ("/superset/explore_json/", request_time.LONGEST_QUERY_S),
+        ("/datasource/samples", request_time.LONGEST_QUERY_S),
+        ("/api/v1/dataset/export/", 0.2),
+        ("/api/v1/chart/import/", 0.2),
+        ("/api/v1/dashboard/1/tabs", 0.2),
+    ],
+)
+def test_queries_have_more_time(path: str, bound: float) -> None:
+    assert longest_s(path) == bound
