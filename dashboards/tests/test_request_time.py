@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sojourn_superset import request_time
+from sojourn_superset.log_handlers import RequestEndedError, RotatingFile
 from sojourn_superset.request_time import Ended, longest_s
 
 
-class TooLongError(Exception):
+class TooLongError(RequestEndedError):
     """What ends a request here."""
 
 
@@ -36,6 +41,12 @@ def catching() -> None:
         endless()
 
 
+def swallowing() -> None:
+    for _ in range(100):
+        with contextlib.suppress(TooLongError):
+            endless()
+
+
 def answering(work: Callable[[], None]) -> Ended:
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         work()
@@ -48,12 +59,34 @@ def ask(application: Ended) -> Iterable[bytes]:
     return application({"PATH_INFO": "/"}, lambda *_: None)
 
 
-@pytest.mark.parametrize("work", [endless, catching])
+@pytest.mark.parametrize("work", [endless, catching, swallowing])
 def test_what_never_ends_is_ended(work: Callable[[], None]) -> None:
     began = time.monotonic()
-    with pytest.raises(TooLongError):
+    with contextlib.suppress(TooLongError):
         ask(answering(work))
     assert time.monotonic() - began < 5
+
+
+def test_what_only_logs_is_ended(tmp_path: Path) -> None:
+    handler = RotatingFile(tmp_path / "x.log", maxBytes=50_000, backupCount=1)
+    record = logging.makeLogRecord({"msg": "x"})
+
+    def work() -> None:
+        while True:
+            handler.handle(record)
+
+    application = answering(work)
+
+    def ask_once() -> None:
+        with contextlib.suppress(TooLongError):
+            ask(application)
+
+    threads = [threading.Thread(target=ask_once, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def test_a_thread_answers_further_requests() -> None:
@@ -88,6 +121,53 @@ def test_a_request_that_ends_as_its_time_does_is_answered_or_ended(monkeypatch: 
         thread.join()
     assert len(outcomes) == 1200
     assert not application._ends
+
+
+def with_handler(handler: logging.Handler) -> None:
+    handler.handle(logging.makeLogRecord({"msg": "x"}))
+
+
+def with_condition(condition: threading.Condition) -> None:
+    with condition:
+        pass
+
+
+def with_acquire(lock: threading.Lock) -> None:
+    lock.acquire()
+    try:
+        pass
+    finally:
+        lock.release()
+
+
+@pytest.mark.parametrize(
+    ("locked", "work"),
+    [
+        (logging.StreamHandler(io.StringIO()), with_handler),
+        (threading.Condition(), with_condition),
+        (threading.Lock(), with_acquire),
+    ],
+)
+def test_no_lock_stays_locked(locked: Any, work: Callable[[Any], None]) -> None:
+    outcomes = []
+
+    def ask_once() -> None:
+        try:
+            ask(answering(lambda: (work(locked), endless())))  # type: ignore[func-returns-value]
+        except TooLongError:
+            outcomes.append("ended")
+
+    locked.acquire()
+    thread = threading.Thread(target=ask_once)
+    thread.start()
+    # The request is late, and about to lock.
+    thread.join(1)
+    locked.release()
+    thread.join(5)
+    assert outcomes == ["ended"]
+    lock = getattr(locked, "lock", locked)
+    assert lock.acquire(timeout=1)
+    lock.release()
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
+
+from sojourn_superset.log_handlers import RequestEndedError
 
 LONGEST_S = 20.0
 """Time of a request. An import holds Superset's database meanwhile, and nobody else writes into it."""
@@ -16,7 +21,11 @@ LONGEST_QUERY_S = 70.0
 LOOK_EACH_S = 0.5
 """How often the times are looked at."""
 AGAIN_AFTER_S = 1.0
-"""When a request gets the exception again, if something has caught it."""
+"""When a request gets the exception again, if something has caught it; half the time after each further one."""
+SOON_S = 0.01
+"""The least of these times, and when one is looked at again that did not get it because it was just taking a lock."""
+LOCKING = frozenset({"acquire", "release", "__enter__", "__exit__"})
+"""Functions with these names, and those that call them by name, are not ended: their locks would stay locked."""
 QUERIES = re.compile(r"/api/v1/(chart|dataset|datasource|sqllab)/|/datasource/|/superset/(explore_json|warm_up_cache)/")
 NO_QUERIES = re.compile(r"/(import|export)/$")
 
@@ -28,7 +37,7 @@ def bound_request_time(app: Any) -> None:
     # Superset's own modules can be imported only now that it is configured.
     from superset.commands.exceptions import CommandInvalidError
 
-    class TooLongError(CommandInvalidError):  # type: ignore[misc] # Superset has no types
+    class TooLongError(CommandInvalidError, RequestEndedError):  # type: ignore[misc] # Superset has no types
         """As the error of a command, Superset undoes what the request has changed, and shows the message."""
 
         message = f"a request takes at most {LONGEST_S:g} s, or {LONGEST_QUERY_S:g} s if it queries data; split it"
@@ -52,11 +61,11 @@ class Ended:
         What is raised in a request that takes too long; made without arguments.
     """
 
-    def __init__(self, application: Application, error: type[Exception]) -> None:
+    def __init__(self, application: Application, error: type[RequestEndedError]) -> None:
         self._application = application
         self._error = error
-        #: Thread to the time at which it gets the exception.
-        self._ends: dict[int, float] = {}
+        #: Thread to the time at which it gets the exception, and in how many s again.
+        self._ends: dict[int, tuple[float, float]] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._look, daemon=True).start()
 
@@ -66,7 +75,7 @@ class Ended:
         ends, lock, error = self._ends, self._lock, self._error
         try:
             with lock:
-                ends[thread] = time.monotonic() + longest_s(environ["PATH_INFO"])
+                ends[thread] = time.monotonic() + longest_s(environ["PATH_INFO"]), AGAIN_AFTER_S
             return self._application(environ, start_response)
         finally:
             # The exception may come as late as here, and after this it must not.
@@ -80,15 +89,28 @@ class Ended:
 
     def _look(self) -> None:
         while True:
-            time.sleep(LOOK_EACH_S)
-            now = time.monotonic()
             with self._lock:
-                for thread, end in self._ends.items():
-                    if now > end:
-                        self._ends[thread] = now + AGAIN_AFTER_S
+                first = min((end for end, _ in self._ends.values()), default=math.inf)
+            time.sleep(min(max(first - time.monotonic(), SOON_S), LOOK_EACH_S))
+            for thread in list(self._ends):
+                with self._lock:
+                    end, pause_s = self._ends.get(thread, (math.inf, 0.0))
+                    if (now := time.monotonic()) < end:
+                        continue
+                    # No other thread runs between these lines: one that waits for its turn does so for 5 ms and more.
+                    if not _is_between(sys._current_frames().get(thread)):
                         _raise_in(thread, self._error)
+                        self._ends[thread] = now + pause_s, max(pause_s / 2, SOON_S)
+
+
+def _is_between(frame: FrameType | None) -> bool:
+    """Return whether a thread is where an exception would do harm: about to lock or unlock, or to end its request."""
+    if frame is None:
+        return True
+    code = frame.f_code
+    return code is Ended.__call__.__code__ or code.co_name in LOCKING or not LOCKING.isdisjoint(code.co_names)
 
 
 def _raise_in(thread: int, error: type[Exception] | None) -> None:
-    """Have a thread raise the error as soon as it runs Python again; None takes back what it has not raised yet."""
+    """Have a thread raise the error where it goes on; None takes back what it has not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error and ctypes.py_object(error))

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
-from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,6 +24,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
 
+from sojourn_superset.log_handlers import WatchedFile
 from sojourn_superset.turns import Dispatcher, Whose, by_address, site
 
 CONNECTIONS = 1_000
@@ -220,7 +220,7 @@ def log_to(folder: Path) -> None:
         If the files cannot be written.
     """
     for logger, name in ((ACCESS, "access.log"), (logging.getLogger("waitress"), "server.log")):
-        handler = WatchedFileHandler(folder / name, encoding="utf-8")
+        handler = WatchedFile(folder / name, encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
