@@ -109,6 +109,23 @@ def days_within(client: Any, headers: dict[str, str], question: dict[str, Any]) 
     return days
 
 
+def with_the_day_before(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, str]:
+    """Return what a chart has of a day and of the day before, and what it says if the query for that day fails."""
+    within = {"col": "day", "op": "TEMPORAL_RANGE", "val": "2026-01-02 : 2026-01-03"}
+    of_each = {
+        "a metric": "SUM(packets + 0)",
+        "a metric without that day": "SUM(CASE WHEN day < '2026-01-02' THEN length(json(run_id)) ELSE packets END)",
+    }
+    answers = {}
+    for name, sql in of_each.items():
+        metric = {"expressionType": "SQL", "sqlExpression": sql, "label": "v"}
+        query = {"columns": [], "metrics": [metric], "filters": [within], "time_offsets": ["1 day ago"]}
+        answer = client.post("/api/v1/chart/data", json={**question, "queries": [query]}, headers=headers)
+        body = answer.get_json()
+        answers[name] = f"{answer.status_code} {body['result'][0]['data'] if 'result' in body else body}"
+    return answers
+
+
 def older_charts(client: Any, headers: dict[str, str], source: dict[str, Any]) -> dict[str, str]:
     """Return the status and the answer to each kind of chart at the address of Superset's older charts."""
     answers = {}
@@ -211,6 +228,10 @@ def main() -> None:
         json={"modified": [{"id": str(number)} for number in range(30_000)]},
         headers=headers,
     ).status_code
+    reported["with the day before"] = with_the_day_before(client, headers, question)
+    saved = {"db_id": 1, "label": "x", "sql": "SELECT * FROM {{ 'run' ~ '_harm' }}"}
+    number = client.post("/api/v1/saved_query/", json=saved, headers=headers).get_json()["id"]
+    reported["tables of a template"] = client.get(f"/api/v1/saved_query/{number}").get_json()["result"]["sql_tables"]
     reported["empty statements"] = [
         f"{answer.status_code} {answer.get_data(as_text=True)}"
         for empty in ("", " ", "-- nothing", ";")

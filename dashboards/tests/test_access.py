@@ -265,6 +265,17 @@ def test_a_range_of_time_has_its_first_day_and_not_its_end(answers: dict[str, An
     }
 
 
+def test_a_chart_says_that_its_query_for_an_earlier_time_failed(answers: dict[str, Any]) -> None:
+    of_each = answers["with the day before"]
+    assert of_each["a metric"] == "200 [{'v': 2, 'v__1 day ago': 1}]"
+    assert of_each["a metric without that day"].startswith("400 ")
+    assert "malformed JSON" in of_each["a metric without that day"]
+
+
+def test_no_template_in_a_statement_is_run(answers: dict[str, Any]) -> None:
+    assert "run_harm" not in str(answers["tables of a template"])
+
+
 def test_what_authors_send_is_within_bounds(answers: dict[str, Any]) -> None:
     assert answers["tabs in a circle"] == {"native_filters": {}}
     assert answers["a body of many items"] == 413

@@ -6,7 +6,6 @@ import base64
 import logging
 import os
 import sys
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sojourn_superset.catalogue_memory import types_of
 from sojourn_superset.chart_expressions import SecurityManager, refuse_unknown_kinds
 from sojourn_superset.events import NoEvents
 from sojourn_superset.instance import IMPORTED
+from sojourn_superset.log_handlers import RotatingFile
 from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
 from sojourn_superset.request_limits import CountedOneByOne
@@ -93,12 +93,15 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.request_time import bound_request_time
-    from sojourn_superset.sql_lab import keep_limits, run_at_once
+    from sojourn_superset.sql_lab import keep_limits, read_no_templates, run_at_once
     from sojourn_superset.time_literals import spell_times
+    from sojourn_superset.time_offsets import refuse_failed_offsets
 
     keep_limits()
     run_at_once()
+    read_no_templates()
     spell_times()
+    refuse_failed_offsets()
     keep_trees()
     bound_parsing()
     refuse_unknown_kinds()
@@ -256,12 +259,14 @@ class FileLogging(LoggingConfigurator):
     def configure_logging(self, app_config: Any, debug_mode: bool) -> None:
         """Install the handlers."""
         logging.captureWarnings(True)
-        to_file = RotatingFileHandler(_LOGS / "superset.log", maxBytes=5_000_000, backupCount=3)
+        to_file = RotatingFile(_LOGS / "superset.log", maxBytes=5_000_000, backupCount=3)
         to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root = logging.getLogger()
         root.handlers = [to_file]
         root.setLevel(logging.DEBUG if debug_mode else logging.INFO)
         logging.getLogger("flask_appbuilder").setLevel(logging.WARNING)
+        # It warns of each statement that it passes on as it is.
+        logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 LOGGING_CONFIGURATOR = FileLogging()
