@@ -15,7 +15,7 @@ from connection_tables import DESCRIPTION, HEADER
 from decoded_inputs import STUDY, web100_lines
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.content.csv_rows import MARK, MarkedText
+from sojourn_ingest.formats.content.csv_rows import MARK, MarkedText, lines_in
 from sojourn_ingest.formats.interface import Context, InputError, Reading
 from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.session.sources import open_file
@@ -181,3 +181,50 @@ def test_text_passes_whatever_is_read_at_a_time(content: bytes, size: int) -> No
         expected = content.decode(errors="replace").replace("\ufffd", MARK).encode()
     assert b"".join(pieces) == expected
     assert stream.replaced == (expected != content)
+
+
+OPENED = {described_table: b'1,2,3,4,"5', study_table: b'call,"5'}
+
+
+@pytest.mark.parametrize("write", OPENED)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n \n"])
+def test_lines_behind_an_open_quote_are_not_lost_unsaid(
+    write: Callable[..., tuple[Path, str, list[Path]]], end: bytes, tmp_path: Path
+) -> None:
+    path, table, descriptions = write(tmp_path, *[OPENED[write]] * 3)
+    content = path.read_bytes().replace(b"\n", end)
+    lines = sum(1 for line in content.splitlines() if line) - 1
+    for compress, behind in ((bytes, b""), (gzip.compress, b""), (xz, b"")):
+        path.write_bytes(compress(content) + behind)
+        rows, reading = read((path, table, descriptions))
+        assert rows + sum(reading.refused.values()) >= lines
+        assert reading.refused["line_within_a_value"] >= 3
+    # Each of these is one value: the rows around them are read, and the lines in them are not passed over unsaid.
+    path, *_ = write(tmp_path, OPENED[write] + b'\n 6"')
+    rows, reading = read((path, table, descriptions))
+    assert reading.refused["line_within_a_value"] == 1
+
+
+def test_lines_of_a_table_in_many_pieces_are_counted_once(tmp_path: Path) -> None:
+    path, table, descriptions = described_table(tmp_path)
+    row = path.read_bytes().splitlines()[1]
+    path, *_ = described_table(tmp_path, *[row, b""] * 200_000)
+    rows, reading = read((path, table, descriptions))
+    assert (rows, reading.refused) == (200_006, {})
+    content = b"\n a\n\n\rb\r\n\r\nc d"
+    assert lines_in(content) == 3
+    for size in range(1, len(content)):
+        marked = MarkedText(io.BytesIO(content))
+        while marked.read(size):
+            pass
+        assert marked.lines == 3
+
+
+def test_a_value_over_the_end_of_a_block_is_damage_in_words(tmp_path: Path) -> None:
+    path, table, descriptions = described_table(tmp_path)
+    row = path.read_bytes().splitlines()[1]
+    path, *_ = described_table(tmp_path, b'1,2,3,4,"5', *[row] * 300_000)
+    rows, reading = read((path, table, descriptions))
+    assert rows == 3
+    assert reading.fault is not None
+    assert "damaged after row 3: a quote is not closed, or a value has line breaks" in reading.fault.message

@@ -166,14 +166,14 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def _csv_batches(
         self, handle: BinaryIO, reading: Reading, used: list[str], header: list[str] | None, delimiter: str
     ) -> Iterator[pa.RecordBatch]:
-        def count() -> None:
-            reading.records_read += 1
-            reading.refuse("wrong_number_of_columns")
+        def refuse(reason: str, count: int) -> None:
+            reading.records_read += count
+            reading.refuse(reason, count)
 
         try:
             yield from csv_batches(
                 handle,
-                count,
+                refuse,
                 read_options=pa_csv.ReadOptions(block_size=BLOCK_BYTES, column_names=header),
                 convert_options=pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(used, pa.string()), include_columns=used, strings_can_be_null=False

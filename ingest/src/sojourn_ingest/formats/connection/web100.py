@@ -80,7 +80,7 @@ class SideStream(MemberFormat):
             try:
                 reader = csv_batches(
                     handle,
-                    lambda: reading.refuse("wrong_number_of_columns"),
+                    reading.refuse,
                     read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1),
                     convert_options=pa_csv.ConvertOptions(
                         column_types=dict.fromkeys(names, pa.string()), include_columns=["K:", *USED]

@@ -4,6 +4,9 @@ Arrow hands a row with too many or too few columns to a function of Python as te
 before the function is called: the row is not counted, Arrow gives the whole table up, and a traceback is printed. So
 bytes that are not UTF-8 are replaced before Arrow sees them, and a value in which one was replaced is refused as Arrow
 refuses a value that is not UTF-8.
+
+A quote that is opened and not closed makes a value of the lines behind it, and Arrow takes it as one. So lines are
+counted, and those that became part of a value are refused.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import codecs
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
@@ -19,6 +23,8 @@ import pyarrow.csv as pa_csv
 DECIMAL_COMMA = r"^(\s*[+-]?\d+),(\d+(?:[eE][+-]?\d+)?\s*)$"
 #: A noncharacter of Unicode, which no text interchanges: where a byte was that is not UTF-8.
 MARK = "\ufdd0"
+#: What Arrow says of a value that goes on in its next block.
+OUT_OF_SYNC = "out of sync"
 _MARKING = "sojourn_ingest.marking"
 
 
@@ -50,6 +56,9 @@ class MarkedText:
         self.replaced = False
         #: What ended it before its end.
         self.damage: Exception | None = None
+        #: Lines that have been read; those that are empty do not count.
+        self.lines = 0
+        self._is_within_line = False
 
     def read(self, size: int) -> bytes:
         """Return at most so many bytes, and none only at the end: Arrow has no room for more."""
@@ -63,6 +72,12 @@ class MarkedText:
         self.closed = True
 
     def _fill(self, size: int) -> None:
+        self._read_lines(size)
+        if self._ready:
+            self.lines += lines_in(self._ready) - (self._is_within_line and self._ready[:1] not in (b"\n", b"\r"))
+            self._is_within_line = self._ready[-1:] not in (b"\n", b"\r")
+
+    def _read_lines(self, size: int) -> None:
         while not self._ready and self.damage is None:
             try:
                 block = self._stream.read(max(size - len(self._begun), 1))
@@ -90,21 +105,30 @@ class MarkedText:
             self._begun = content[used:]
 
 
+def lines_in(content: bytes) -> int:
+    """Return how many lines a content has, without those that are empty."""
+    codes = np.frombuffer(content, np.uint8)
+    is_end = (codes == ord("\n")) | (codes == ord("\r"))
+    begins = ~is_end[1:] & is_end[:-1]
+    return int(np.count_nonzero(begins)) + int(len(codes) > 0 and not is_end[0])
+
+
 def csv_batches(
     stream: BinaryIO,
-    on_wrong_width: Callable[[], None],
+    refuse: Callable[[str, int], None],
     *,
     read_options: pa_csv.ReadOptions | None = None,
     convert_options: pa_csv.ConvertOptions,
     **parse_options: Any,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield a table batch by batch; a row with another number of columns than the first is left out.
+    """Yield a table batch by batch, without rows that have another number of columns than the first.
 
     Parameters
     ----------
     stream : binary file
-    on_wrong_width : callable
-        Called for each row that is left out.
+    refuse : callable
+        Called with ``wrong_number_of_columns`` and 1 for each row that is left out, and at the end with
+        ``line_within_a_value`` and the number of lines behind a quote that is closed below, or not at all.
     read_options, convert_options
         As `pyarrow.csv.open_csv` takes them.
     **parse_options
@@ -117,9 +141,13 @@ def csv_batches(
     Exception
         After the rows before it, what reading the stream raises.
     """
+    # The header is one, if it is not given.
+    rows = 0 if read_options is not None and read_options.column_names else 1
 
     def count_and_skip(_: pa_csv.InvalidRow) -> str:
-        on_wrong_width()
+        nonlocal rows
+        rows += 1
+        refuse("wrong_number_of_columns", 1)
         return "skip"
 
     text = MarkedText(stream)
@@ -131,11 +159,16 @@ def csv_batches(
             convert_options=convert_options,
         )
         for batch in reader:
+            rows += batch.num_rows
             # Arrow reads some blocks ahead of the batch, so this may look at a few batches more than it must.
             if text.replaced:
                 _refuse_marked(batch)
             yield _with_decimal_points(batch) if parse_options.get("delimiter") == ";" else batch
+        if parse_options.get("quote_char") is not False and text.lines > rows:
+            refuse("line_within_a_value", text.lines - rows)
     except pa.ArrowInvalid as error:
+        if OUT_OF_SYNC in str(error):
+            raise pa.ArrowInvalid("a quote is not closed, or a value has line breaks") from error
         # What is damaged before its first row is not empty.
         if text.damage is None or "Empty CSV file" not in str(error):
             raise

@@ -107,7 +107,7 @@ class StudyTable(Format):
             try:
                 reader = csv_batches(
                     handle,
-                    lambda: reading.refuse("wrong_number_of_columns"),
+                    reading.refuse,
                     convert_options=pa_csv.ConvertOptions(
                         column_types=dict.fromkeys(self.mapping.header, pa.string()),
                         strings_can_be_null=False,
