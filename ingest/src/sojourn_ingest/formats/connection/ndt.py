@@ -16,6 +16,8 @@ from sojourn_ingest.formats.content.json_document import parse_object, up_to_lar
 from sojourn_ingest.formats.content.plain_text import open_json
 from sojourn_ingest.formats.interface import InputError, Reading, Source
 
+#: A test of ten seconds has some hundred kB.
+LARGEST_BYTES = 32 * 2**20
 #: What servers write of themselves and of the test, whatever their version.
 OF_SERVER = frozenset(("GitShortCommit", "Version", "ServerIP"))
 
@@ -33,7 +35,7 @@ def _connections(source: Source, reading: Reading, version: int) -> list[dict[st
     """Return the rows of one result; none if no direction has a measurement."""
     what = f"NDT{version} result"
     with open_json(source, reading) as handle:
-        text = up_to_largest(handle, what)
+        text = up_to_largest(handle, what, LARGEST_BYTES)
     seen = _native.ndt_connections(text, version)
     if seen is None:
         parse_object(text, what)  # says where it is damaged
