@@ -83,6 +83,28 @@ def test_a_subnet_that_two_circuits_claim_is_of_none_and_is_counted(shaped: Path
     assert looked_up(CircuitTable.load(shaped))["circuit_key"][5] is None
 
 
+@pytest.mark.parametrize(
+    "subnets",
+    [
+        ("192.0.2.77", "192.0.2.77/32"),
+        ("2001:DB8:7::1", "2001:db8:7:0::1/128"),
+        ("198.51.100.5/24", "198.51.100.0/24"),
+    ],
+)
+def test_a_subnet_is_the_same_in_each_spelling(shaped: Path, subnets: tuple[str, str]) -> None:
+    header, *_ = [line for line in SHAPED_DEVICES.splitlines() if not line.startswith("#")]
+    values = [dict.fromkeys(header.split(","), "") | {"Circuit ID": f"c{n}", "IPv4": subnets[n]} for n in (0, 1)]
+    shaped.write_text("\n".join([header, *(",".join(row.values()) for row in values)]) + "\n")
+    assert CircuitTable.load(shaped).claimed_twice == 1
+
+
+def test_a_quote_that_is_not_closed_is_named(shaped: Path) -> None:
+    header, first, *rest = [line for line in SHAPED_DEVICES.splitlines() if line and not line.startswith("#")]
+    shaped.write_text("\n".join([header, 'c9,"Open,9,router,AP_B,,192.0.2.9,,,,,,,', first, *rest]) + "\n")
+    with pytest.raises(InputError, match=r":2: a quote is not closed on its line"):
+        CircuitTable.load(shaped)
+
+
 def test_without_a_network_the_node_is_the_site(shaped: Path) -> None:
     (shaped.parent / "network.json").unlink()
     assert looked_up(CircuitTable.load(shaped), policy="keep")["site_key"][:2] == ["AP_A", "AP_B"]

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.content.parquet_batches import LARGEST_BATCH_BYTES, parquet_batches
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.registry import Registry
 
@@ -153,6 +154,49 @@ def test_values_of_json_lines_are_numbers_or_texts(described: Path, tmp_path: Pa
     assert time.process_time() - started < 10
     assert (reading.records_read, reading.refused) == (20_000, {})
     assert rows == read(tmp_path / "t.csv", described)[0]
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.large_binary(), pa.binary(50_000)])
+def test_a_text_of_another_type_takes_no_more_memory(described: Path, tmp_path: Path, kind: pa.DataType) -> None:
+    row = next(csv.DictReader([HEADER, GOOD]))
+    path = tmp_path / "t.parquet"
+    for longest in (200, 50_000):
+        if pa.types.is_fixed_size_binary(kind) and longest < 50_000:
+            continue
+        text = pa.array([b"x" * longest if "binary" in str(kind) else "x" * longest] * 2_000, kind)
+        table = pa.table({name: [value] * 2_000 for name, value in row.items() if name != "unused"} | {"unused": text})
+        table = table.rename_columns({"name": "unused", "unused": "name"})
+        pq.write_table(table, path, compression="zstd")
+        if longest < 4096:
+            assert len(read(path, described)[0]) == 2_000
+        else:
+            with pytest.raises(InputError, match="a text of the column name has more than 4,096 bytes"):
+                read(path, described)
+
+
+def test_long_texts_come_in_few_rows_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    names = [f"c{number}" for number in range(20)]
+    pq.write_table(pa.table({name: ["x" * 4096] * 20_000 for name in names}), path, compression="zstd")
+    batches = list(parquet_batches(path, 65_536))
+    assert sum(batch.num_rows for batch in batches) == 20_000
+    assert all(batch.nbytes < 2 * LARGEST_BATCH_BYTES for batch in batches)
+
+
+@pytest.mark.parametrize("value", [["x"], {"a": "x"}])
+def test_a_column_of_lists_or_structures_is_named(described: Path, tmp_path: Path, value: object) -> None:
+    row = next(csv.DictReader([HEADER, GOOD]))
+    pq.write_table(pa.Table.from_pylist([row | {"name": value}]), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="the column name has lists or structures"):
+        read(tmp_path / "t.parquet", described)
+
+
+def test_namibia_is_a_country(described: Path, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([HEADER, GOOD.replace(",de,", ",NA,"), GOOD.replace("AS64500,de", "NA,")]) + "\n")
+    rows, reading, _ = read(path, described)
+    assert [columns(row, "asn", "country") for row in rows] == [(64_500, "NA"), (None, None)]
+    assert reading.refused == {}
 
 
 @pytest.mark.parametrize("dictionary", [True, False])

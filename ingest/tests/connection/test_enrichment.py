@@ -57,6 +57,13 @@ def test_a_prefix_list_may_be_separated_and_encoded_otherwise(tmp_path: Path, de
     assert columns["country"] == ["DE", None]
 
 
+def test_namibia_is_a_country(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("prefix,asn,country\n41.182.0.0/16,36996,NA\n192.0.2.0/24,NA,\n")
+    columns = look_up({"client_address": ["41.182.0.1", "192.0.2.1"]}, Enrichment((PrefixList.load(path),)))
+    assert (columns["asn"], columns["country"]) == ([36996, None], ["NA", None])
+
+
 def test_what_the_source_says_wins_unless_asked_otherwise(prefix_list: Path) -> None:
     columns_of_source: dict[str, list[object]] = {
         "client_address": ["8.9.9.9", "8.9.9.9"],
@@ -130,6 +137,10 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
         ("prefix,asn\n8.8.8.8/33,1\n", 'row 1: "‹address›/33" is not a prefix'),
         ("prefix,asn\n8.8.8.0/24,x\n", "'x' is not the number"),
         ("prefix,country\n8.8.8.0/24,Germany\n", "alpha-2"),
+        (
+            'prefix,country,name\n8.8.8.0/24,DE,"x\n8.8.4.0/24,DE,y\n',
+            "a quote is not closed on its line (lines within its value: 1)",
+        ),
         ("network,asn\n8.8.8.0/24,1\n", "has the columns prefix"),
     ],
 )

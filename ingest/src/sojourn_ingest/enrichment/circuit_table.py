@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,12 @@ def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if missing:
             message = f"{path}: a circuit table of LibreQoS has the column {missing[0]}; give ShapedDevices.csv"
             raise InputError("unrecognised_format", message)
+        line = reader.line_num
         for values in reader:
+            if reader.line_num > line + 1:
+                message = f"{path}:{kept[line][0]}: a quote is not closed on its line; correct the line"
+                raise InputError("corrupt_record", message)
+            line = reader.line_num
             # A comment that was not quoted pushes later columns; those that are read stand before it.
             row = dict(zip(header, (value.strip() for value in values), strict=False))
             if not any(row.values()):
@@ -205,7 +211,7 @@ def _rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             if delimiter == ";":
                 # Where a semicolon separates, a comma is the decimal sign.
                 row |= {name: row[name].replace(",", ".") for name in RATES if name in row}
-            yield kept[reader.line_num - 1][0], row
+            yield kept[line - 1][0], row
     except csv.Error as error:
         raise InputError("corrupt_record", f"{path}: not a CSV table: {one_line(error)}") from error
 
@@ -241,7 +247,15 @@ def _rate(text: str, place: str) -> int | None:
 
 def _subnets(row: dict[str, str]) -> list[str]:
     texts = (row.get("IPv4", ""), row.get("IPv6", ""))
-    return [subnet for text in texts for one in text.split(",") if (subnet := one.strip())]
+    return [_normal(subnet) for text in texts for one in text.split(",") if (subnet := one.strip())]
+
+
+def _normal(subnet: str) -> str:
+    """Return the one spelling of a subnet, or the text of one that is not valid, which the prefix table refuses."""
+    try:
+        return str(ip_network(subnet, strict=False))
+    except ValueError:
+        return subnet
 
 
 def _prefix_table(numbers: dict[str, int]) -> _native.PrefixTable:

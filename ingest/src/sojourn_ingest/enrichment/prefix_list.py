@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from sojourn_ingest import _native
+from sojourn_ingest.formats.content.csv_rows import lines_in
 from sojourn_ingest.formats.content.delimiters import delimiter_of
 from sojourn_ingest.formats.content.text_encoding import utf8_of
 from sojourn_ingest.input_error import InputError
@@ -70,7 +71,10 @@ def _csv_rows(path: Path, content: bytes) -> Rows:
     first, _, _ = content.partition(b"\n")
     delimiter = delimiter_of(first.decode(errors="replace").rstrip("\r"), lambda names: "prefix" in names) or ","
     text = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(("prefix", "asn", "country"), pa.string()), strings_can_be_null=True
+        column_types=dict.fromkeys(("prefix", "asn", "country"), pa.string()),
+        strings_can_be_null=True,
+        # It is Namibia.
+        null_values=[word for word in pa_csv.ConvertOptions().null_values if word != "NA"],
     )
     try:
         parse = pa_csv.ParseOptions(delimiter=delimiter)
@@ -78,6 +82,11 @@ def _csv_rows(path: Path, content: bytes) -> Rows:
         named = table.column_names
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise InputError("corrupt_record", f"{path}: not a CSV prefix list: {one_line(error)}") from error
+    if (lines := lines_in(content) - 1 - table.num_rows) > 0:
+        raise InputError(
+            "corrupt_record",
+            f"{path}: a quote is not closed on its line (lines within its value: {lines:,}); correct it",
+        )
     if "prefix" not in named or not {"asn", "country"} & set(named):
         raise InputError(
             "unrecognised_format",
@@ -100,7 +109,7 @@ def _csv_rows(path: Path, content: bytes) -> Rows:
 
 
 def _asn(value: str | int | None) -> int | None:
-    if value is None or value == "":
+    if value in (None, "", "NA"):
         return None
     try:
         return int(str(value).upper().removeprefix("AS"))

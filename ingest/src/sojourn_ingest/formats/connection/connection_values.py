@@ -28,7 +28,9 @@ def convert(name: str, mapping: ConnectionField, column: pa.Array) -> tuple[pa.A
     wanted = RAW[name] if name in RAW else MAPPED[name].type
     if pa.types.is_nested(column.type):
         return pa.nulls(len(column), wanted), pc.is_valid(column)
-    column = _without_none(column, mapping)
+    # NA is a country, and in other columns no value.
+    none_words = [word for word in NONE_WORDS if word != "NA" or name != "country"]
+    column = _without_none(column, mapping, none_words)
     present = pc.is_valid(column)
     if mapping.codes is not None:
         places = pc.index_in(column.cast(pa.string()), pa.array(list(mapping.codes), pa.string()))
@@ -51,14 +53,14 @@ def _is_number(column: pa.Array) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _without_none(column: pa.Array, mapping: ConnectionField) -> pa.Array:
+def _without_none(column: pa.Array, mapping: ConnectionField, none_words: list[str]) -> pa.Array:
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if _is_text(column):
         column = column.cast(pa.string())
-        absent = pc.is_in(column, pa.array([*NONE_WORDS, *(str(code) for code in mapping.null_when)]))
+        absent = pc.is_in(column, pa.array([*none_words, *(str(code) for code in mapping.null_when)]))
     elif mapping.null_when and _is_number(column):
         kind = column.type if pa.types.is_integer(column.type) else pa.float64()
         absent = pc.is_in(column.cast(kind, safe=False), _codes(mapping, kind))
