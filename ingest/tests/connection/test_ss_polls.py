@@ -129,6 +129,13 @@ def _connections(path: Path) -> list[dict[str, object]]:
     return [row for name, batch in facts if name == "connection" for row in batch.to_pylist()]
 
 
+def test_a_clock_that_is_set_back_makes_no_negative_duration(tmp_path: Path) -> None:
+    path = tmp_path / "ss_raw.jsonl"
+    path.write_text("".join(poll(START_NS + seconds * 10**9, ESTABLISHED) for seconds in (10, 5, 7)))
+    (row,) = _connections(path)
+    assert (row["start_ns"], row["duration_ms"]) == (START_NS + 5 * 10**9, 5_000)
+
+
 def test_silent_connections_are_given_before_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty connections of three polls each, one after another, beside one that lasts."""
     path = tmp_path / "ss_raw.jsonl"

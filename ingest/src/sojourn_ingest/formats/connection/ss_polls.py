@@ -148,12 +148,16 @@ class SocketRows:
         if connection is None:
             connection = self._open[socket] = {
                 "start_ns": row["poll_start_ns"],
+                "end_ns": row["poll_start_ns"],
                 "client_address": addresses["peer"],
                 "rtt_samples": 0,
                 "rtt_sum_us": 0,
             } | dict.fromkeys((*COUNTERS, "rtt_min_us", "rtt_max_us", "kernel_min_rtt_us", "congestion_control"))
         connection["last_poll"] = row["poll_index"]
-        connection["duration_ms"] = (row["poll_start_ns"] - connection["start_ns"]) / 1e6
+        # The clock may have been set back.
+        connection["start_ns"] = min(connection["start_ns"], row["poll_start_ns"])
+        connection["end_ns"] = max(connection["end_ns"], row["poll_start_ns"])
+        connection["duration_ms"] = (connection["end_ns"] - connection["start_ns"]) / 1e6
         if row["srtt_us"]:
             connection["rtt_samples"] += 1
             connection["rtt_sum_us"] += row["srtt_us"]
@@ -196,7 +200,7 @@ class SocketRows:
         rows.sort(key=lambda row: row["start_ns"])
         for number, row in enumerate(rows, self._given):
             total, polls = row.pop("rtt_sum_us"), row["rtt_samples"]
-            del row["last_poll"]
+            del row["last_poll"], row["end_ns"]
             row["connection_number"], row["rtt_avg_us"] = number, total / polls if polls else None
         self._given += len(rows)
         for place in range(0, len(rows), BATCH_ROWS):

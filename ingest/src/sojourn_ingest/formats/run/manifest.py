@@ -89,6 +89,12 @@ class _Window(ManifestPart):
     start_epoch_s: Epoch
     end_epoch_s: Epoch
 
+    @model_validator(mode="after")
+    def _ends_after_its_start(self) -> _Window:
+        if self.end_epoch_s <= self.start_epoch_s:
+            raise ValueError(f"the window ends at {self.end_epoch_s}, not after its start at {self.start_epoch_s}")
+        return self
+
 
 class _Clock(ManifestPart):
     mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
