@@ -7,7 +7,7 @@ import io
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ import pytest
 
 from sojourn_superset import request_time
 from sojourn_superset.log_handlers import RequestEndedError, RotatingFile
-from sojourn_superset.request_time import Ended, longest_s
+from sojourn_superset.request_time import TimeBound, longest_s
+
+MOST_S = 0.2
 
 
 class TooLongError(RequestEndedError):
@@ -24,8 +26,7 @@ class TooLongError(RequestEndedError):
 
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LONGEST_S", "AGAIN_AFTER_S"):
-        monkeypatch.setattr(request_time, name, 0.2)
+    monkeypatch.setattr(request_time, "AGAIN_AFTER_S", 0.2)
     monkeypatch.setattr(request_time, "LOOK_EACH_S", 0.01)
 
 
@@ -47,23 +48,11 @@ def swallowing() -> None:
             endless()
 
 
-def answering(work: Callable[[], None]) -> Ended:
-    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        work()
-        return [b"done"]
-
-    return Ended(application, TooLongError)
-
-
-def ask(application: Ended) -> Iterable[bytes]:
-    return application({"PATH_INFO": "/"}, lambda *_: None)
-
-
 @pytest.mark.parametrize("work", [endless, catching, swallowing])
 def test_what_never_ends_is_ended(work: Callable[[], None]) -> None:
     began = time.monotonic()
     with contextlib.suppress(TooLongError):
-        ask(answering(work))
+        TimeBound(TooLongError).run(work, MOST_S)
     assert time.monotonic() - began < 5
 
 
@@ -75,11 +64,11 @@ def test_what_only_logs_is_ended(tmp_path: Path) -> None:
         while True:
             handler.handle(record)
 
-    application = answering(work)
+    bound = TimeBound(TooLongError)
 
     def ask_once() -> None:
         with contextlib.suppress(TooLongError):
-            ask(application)
+            bound.run(work, MOST_S)
 
     threads = [threading.Thread(target=ask_once, daemon=True) for _ in range(3)]
     for thread in threads:
@@ -90,27 +79,26 @@ def test_what_only_logs_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_thread_answers_further_requests() -> None:
-    application = answering(endless)
+    bound = TimeBound(TooLongError)
     for _ in range(3):
         with pytest.raises(TooLongError):
-            ask(application)
+            bound.run(endless, MOST_S)
     # As long as a request that got an exception too late would need to get it.
     time.sleep(0.5)
-    assert ask(answering(lambda: None)) == [b"done"]
+    assert bound.run(lambda: "done", MOST_S) == "done"
 
 
 def test_a_request_that_ends_as_its_time_does_is_answered_or_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_time, "LONGEST_S", 0.0)
     monkeypatch.setattr(request_time, "LOOK_EACH_S", 0.0)
-    application = answering(lambda: time.sleep(0.0002))
+    bound = TimeBound(TooLongError)
     outcomes = []
 
     def work() -> None:
         for _ in range(300):
             try:
-                outcomes.append(ask(application))
+                outcomes.append(bound.run(lambda: time.sleep(0.0002), 0.0))
             except TooLongError:
-                outcomes.append([])
+                outcomes.append(None)
             # Here, none may come.
             sum(range(2_000))
 
@@ -120,7 +108,7 @@ def test_a_request_that_ends_as_its_time_does_is_answered_or_ended(monkeypatch: 
     for thread in threads:
         thread.join()
     assert len(outcomes) == 1200
-    assert not application._ends
+    assert not bound._ends
 
 
 def with_handler(handler: logging.Handler) -> None:
@@ -153,7 +141,7 @@ def test_no_lock_stays_locked(locked: Any, work: Callable[[Any], None]) -> None:
 
     def ask_once() -> None:
         try:
-            ask(answering(lambda: (work(locked), endless())))  # type: ignore[func-returns-value]
+            TimeBound(TooLongError).run(lambda: (work(locked), endless()), MOST_S)  # type: ignore[func-returns-value]
         except TooLongError:
             outcomes.append("ended")
 
@@ -177,9 +165,9 @@ def test_no_lock_stays_locked(locked: Any, work: Callable[[Any], None]) -> None:
         ("/api/v1/sqllab/execute/", request_time.LONGEST_QUERY_S),
         ("/superset/explore_json/", request_time.LONGEST_QUERY_S),
         ("/datasource/samples", request_time.LONGEST_QUERY_S),
-        ("/api/v1/dataset/export/", 0.2),
-        ("/api/v1/chart/import/", 0.2),
-        ("/api/v1/dashboard/1/tabs", 0.2),
+        ("/api/v1/dataset/export/", request_time.LONGEST_S),
+        ("/api/v1/chart/import/", request_time.LONGEST_S),
+        ("/api/v1/dashboard/1/tabs", request_time.LONGEST_S),
     ],
 )
 def test_queries_have_more_time(path: str, bound: float) -> None:

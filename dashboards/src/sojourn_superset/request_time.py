@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -29,12 +29,11 @@ LOCKING = frozenset({"acquire", "release", "__enter__", "__exit__"})
 QUERIES = re.compile(r"/api/v1/(chart|dataset|datasource|sqllab)/|/datasource/|/superset/(explore_json|warm_up_cache)/")
 NO_QUERIES = re.compile(r"/(import|export)/$")
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-
 
 def bound_request_time(app: Any) -> None:
-    """Have Superset keep the bound, and answer 422 beyond it."""
+    """Have Superset keep the bound, and answer 422 beyond it. Nothing ends what it does after that, to undo changes."""
     # Superset's own modules can be imported only now that it is configured.
+    from flask import request
     from superset.commands.exceptions import CommandInvalidError
 
     class TooLongError(CommandInvalidError, RequestEndedError):  # type: ignore[misc] # Superset has no types
@@ -42,7 +41,8 @@ def bound_request_time(app: Any) -> None:
 
         message = f"a request takes at most {LONGEST_S:g} s, or {LONGEST_QUERY_S:g} s if it queries data; split it"
 
-    app.wsgi_app = Ended(app.wsgi_app, TooLongError)
+    bound, answer = TimeBound(TooLongError), app.full_dispatch_request
+    app.full_dispatch_request = lambda: bound.run(answer, longest_s(request.path))
 
 
 def longest_s(path: str) -> float:
@@ -50,33 +50,30 @@ def longest_s(path: str) -> float:
     return LONGEST_QUERY_S if QUERIES.match(path) and not NO_QUERIES.search(path) else LONGEST_S
 
 
-class Ended:
-    """An application whose requests end in time.
+class TimeBound:
+    """A bound on what threads do.
 
     Parameters
     ----------
-    application
-        What answers.
     error
-        What is raised in a request that takes too long; made without arguments.
+        What is raised in what takes too long; made without arguments.
     """
 
-    def __init__(self, application: Application, error: type[RequestEndedError]) -> None:
-        self._application = application
+    def __init__(self, error: type[RequestEndedError]) -> None:
         self._error = error
         #: Thread to the time at which it gets the exception, and in how many s again.
         self._ends: dict[int, tuple[float, float]] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._look, daemon=True).start()
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer a request."""
+    def run(self, work: Callable[[], Any], most_s: float) -> Any:
+        """Return what a function does in this thread; raises the error if it takes longer than ``most_s``."""
         thread = threading.get_ident()
         ends, lock, error = self._ends, self._lock, self._error
         try:
             with lock:
-                ends[thread] = time.monotonic() + longest_s(environ["PATH_INFO"]), AGAIN_AFTER_S
-            return self._application(environ, start_response)
+                ends[thread] = time.monotonic() + most_s, AGAIN_AFTER_S
+            return work()
         finally:
             # The exception may come as late as here, and after this it must not.
             while thread in ends:
@@ -104,11 +101,11 @@ class Ended:
 
 
 def _is_between(frame: FrameType | None) -> bool:
-    """Return whether a thread is where an exception would do harm: about to lock or unlock, or to end its request."""
+    """Return whether a thread is where an exception would do harm: about to lock or unlock, or at its end anyway."""
     if frame is None:
         return True
     code = frame.f_code
-    return code is Ended.__call__.__code__ or code.co_name in LOCKING or not LOCKING.isdisjoint(code.co_names)
+    return code is TimeBound.run.__code__ or code.co_name in LOCKING or not LOCKING.isdisjoint(code.co_names)
 
 
 def _raise_in(thread: int, error: type[Exception] | None) -> None:
