@@ -76,6 +76,8 @@ BAD_ROWS = {
     "client_address: not an address": GOOD.replace("192.0.2.1", "192.0.2.999"),
     "rtt_avg_us: not convertible": GOOD.replace("30.25", "fast"),
     "rtt_min_us: negative": GOOD.replace("20.5", "-20"),
+    "rtt_samples: negative": GOOD.replace(",12,", ",-12,"),
+    "asn: negative": GOOD.replace("AS64500", "-5"),
     "rtt_min_us above rtt_max_us": GOOD.replace("20.5", "50"),
     "country: not convertible": GOOD.replace(",de,", ",Germany,"),
     "access_technology: not convertible": GOOD.replace(",D,", ",Z,"),

@@ -22,6 +22,10 @@ TABLE = "connection"
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([column for column in table(TABLE).arrow_schema() if column.name not in PROVENANCE])
 RTT_COLUMNS = ("rtt_min_us", "rtt_avg_us", "rtt_max_us", "kernel_min_rtt_us")
+NOT_NEGATIVE = (
+    *RTT_COLUMNS,
+    *("duration_ms", "asn", "rtt_samples", "sent_bytes", "acked_bytes", "received_bytes", "retransmitted_packets"),
+)
 TYPES = {field.name: field.type for field in SCHEMA} | dict.fromkeys(RAW_COLUMNS, pa.string())
 
 
@@ -143,9 +147,10 @@ class ConnectionRows:
         starts = batch.column("start_ns")
         no_date = pc.or_(pc.less(starts, EARLIEST_NS), pc.greater_equal(starts, LATEST_NS))
         keep = self._refuse(keep, pc.fill_null(no_date, False), "start_ns: implausible date (clock not set)")
-        for name in RTT_COLUMNS:
+        for name in NOT_NEGATIVE:
             wrong = pc.fill_null(pc.less(batch.column(name), 0), False)
             keep = self._refuse(keep, wrong, f"{name}: negative")
+        for name in RTT_COLUMNS:
             # Such as a value that is not set (2^32 - 1), or one in another unit.
             wrong = pc.fill_null(pc.greater(batch.column(name), LONGEST_DELAY_US), False)
             keep = self._refuse(keep, wrong, f"{name}: longer than an hour")
