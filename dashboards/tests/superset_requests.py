@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import sys
+import time
 from typing import Any
 
 from superset.app import create_app
@@ -126,6 +127,26 @@ def with_the_day_before(client: Any, headers: dict[str, str], question: dict[str
     return answers
 
 
+def descriptions(client: Any, headers: dict[str, str], question: dict[str, Any]) -> dict[str, Any]:
+    """Return what lists of charts are, and the CPU time that they take, with descriptions that take long to read."""
+    chart = {"viz_type": "table", "datasource_id": question["datasource"]["id"], "datasource_type": "table"}
+    texts = {"blanks": " " * 200_000 + "x", "one letter": "a" * 900_000, "Markdown": "*a*\n\n    x = 1\n"}
+    for name, text in texts.items():
+        made = client.post("/api/v1/chart/", json={**chart, "slice_name": name, "description": text}, headers=headers)
+        assert made.status_code == 201, made.get_data(as_text=True)
+    began = time.process_time()
+    listed = client.get("/api/v1/chart/", headers=headers).get_json()["result"]
+    statuses = [
+        client.get(f"/api/v1/chart/?q=(filters:!((col:slice_name,opr:chart_all_text,value:'{'a' * length}b')))")
+        for length in (20, 30_000)
+    ]
+    return {
+        "cpu_s": time.process_time() - began,
+        "statuses": [answer.status_code for answer in statuses],
+        "Markdown": next(each["description_markeddown"] for each in listed if each["slice_name"] == "Markdown"),
+    }
+
+
 def older_charts(client: Any, headers: dict[str, str], source: dict[str, Any]) -> dict[str, str]:
     """Return the status and the answer to each kind of chart at the address of Superset's older charts."""
     answers = {}
@@ -228,6 +249,7 @@ def main() -> None:
         json={"modified": [{"id": str(number)} for number in range(30_000)]},
         headers=headers,
     ).status_code
+    reported["descriptions"] = descriptions(client, headers, question)
     reported["with the day before"] = with_the_day_before(client, headers, question)
     saved = {"db_id": 1, "label": "x", "sql": "SELECT * FROM {{ 'run' ~ '_harm' }}"}
     number = client.post("/api/v1/saved_query/", json=saved, headers=headers).get_json()["id"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -109,6 +110,15 @@ def test_a_request_that_ends_as_its_time_does_is_answered_or_ended(monkeypatch: 
         thread.join()
     assert len(outcomes) == 1200
     assert not bound._ends
+
+
+def test_a_statement_of_sqlite_is_ended() -> None:
+    bound = TimeBound(TooLongError)
+    connection = sqlite3.connect(":memory:")
+    connection.set_progress_handler(bound.is_late, 1_000)
+    endless_sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    with pytest.raises((TooLongError, sqlite3.OperationalError)):
+        bound.run(lambda: connection.execute(endless_sql).fetchall(), MOST_S)
 
 
 def with_handler(handler: logging.Handler) -> None:

@@ -90,6 +90,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.dashboard_layouts import keep_trees
     from sojourn_superset.kept_state import bound_kept_state
+    from sojourn_superset.own_database import bound_statements
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.request_time import bound_request_time
@@ -108,7 +109,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     bound_charts()
     bound_kept_state(app)
     hide_other_users()
-    bound_request_time(app)
+    bound_statements(bound_request_time(app).is_late)
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:
         blueprint, _, name = view.partition(".")

@@ -1,7 +1,8 @@
-"""Bounds on what Superset parses: the length of SQL and types within types, and what imported archives hold."""
+"""Bounds on what Superset parses: SQL, descriptions in Markdown, and what imported archives hold."""
 
 from __future__ import annotations
 
+import functools
 import re
 from itertools import islice
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import yaml
+from markupsafe import Markup
 from sqlglot import Parser, Tokenizer, TokenType
 from sqlglot.errors import ParseError
 
@@ -17,6 +19,8 @@ LONGEST_SQL = 2**17
 MOST_STEPS = 100_000
 """Steps of the parser that types within types may take; twelve of them, as in DATE(DATE(…)), are parsed."""
 DEEPEST = 40
+LONGEST_MARKDOWN = 10_000
+"""Characters of a description that are parsed; more are shown as they are."""
 LARGEST_IMPORT_BYTES = 4 * 2**20
 """Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
@@ -57,8 +61,10 @@ def bound_parsing() -> None:
     from superset.commands.dataset.importers import dispatcher as datasets
     from superset.commands.exceptions import CommandInvalidError
     from superset.commands.importers.v1 import utils
+    from superset.utils import core
 
     parse, tokenize, check_zip = Parser._parse, Tokenizer.tokenize, utils.check_is_safe_zip
+    as_html, parse_markdown = core.markdown, core.md.markdown
 
     def bounded_parse(parser: Any, parse_method: Any, raw_tokens: Any, sql: Any = None) -> Any:
         _refuse_nested_types(parser.TYPE_TOKENS, raw_tokens)
@@ -77,6 +83,15 @@ def bound_parsing() -> None:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
 
+    def bounded_markdown(raw: str, markup_wrap: bool | None = False) -> str:
+        if len(raw) <= LONGEST_MARKDOWN:
+            return as_html(raw, markup_wrap)  # type: ignore[no-any-return]
+        return Markup.escape(raw) if markup_wrap else str(Markup.escape(raw))
+
+    # Without this, it looks for the language of each indented block by expressions that take quadratic time.
+    without_colours = {"markdown.extensions.codehilite": {"use_pygments": False}}
+    core.md = SimpleNamespace(markdown=functools.partial(parse_markdown, extension_configs=without_colours))
+    core.markdown = bounded_markdown
     Parser._parse = bounded_parse  # type: ignore[assignment, method-assign]
     Tokenizer.tokenize = bounded_tokenize  # type: ignore[assignment, method-assign]
     utils.check_is_safe_zip = bounded_zip

@@ -30,7 +30,7 @@ QUERIES = re.compile(r"/api/v1/(chart|dataset|datasource|sqllab)/|/datasource/|/
 NO_QUERIES = re.compile(r"/(import|export)/$")
 
 
-def bound_request_time(app: Any) -> None:
+def bound_request_time(app: Any) -> TimeBound:
     """Have Superset keep the bound, and answer 422 beyond it. Nothing ends what it does after that, to undo changes."""
     # Superset's own modules can be imported only now that it is configured.
     from flask import request
@@ -43,6 +43,7 @@ def bound_request_time(app: Any) -> None:
 
     bound, answer = TimeBound(TooLongError), app.full_dispatch_request
     app.full_dispatch_request = lambda: bound.run(answer, longest_s(request.path))
+    return bound
 
 
 def longest_s(path: str) -> float:
@@ -83,6 +84,11 @@ class TimeBound:
                         ends.pop(thread, None)
                 except error:
                     continue
+
+    def is_late(self) -> bool:
+        """Return whether what this thread does takes too long."""
+        end, _ = self._ends.get(threading.get_ident(), (math.inf, 0.0))
+        return time.monotonic() > end
 
     def _look(self) -> None:
         while True:
