@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from results import read
 
+from sojourn_ingest.formats.call import webrtc_internals
+
 
 def test_a_dump_of_chrome_86_is_read(shared: Path) -> None:
     path = shared / "data/cases/webrtc/chrome86_internals.json"
@@ -56,3 +58,25 @@ def test_ids_of_other_releases(tmp_path: Path, own: str, far: str, track: str) -
     assert [tuple(row[name] for name in names) for row in tables["call_poll"]] == [
         (7, "outbound", "video", 10, 50.0, 640), (7, "outbound", "video", 20, 60.0, 640),
     ]  # fmt: skip
+
+
+def dump(path: Path, stats: dict[str, Any]) -> Path:
+    times = {"startTime": "2020-11-05T18:34:12.741Z", "endTime": "2020-11-05T18:34:13.741Z"}
+    series = {name: {**times, "values": values} for name, values in stats.items()}
+    path.write_text(json.dumps({"PeerConnections": {"1-0": {"stats": series}}, "UserAgent": "x"}))
+    return path
+
+
+def test_values_that_take_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = "RTCInboundRTPVideoStream_7"
+    whole = {f"{own}-ssrc": "[7, 7]", f"{own}-kind": '["video", "video"]', f"{own}-packetsReceived": "[1, 2]"}
+    monkeypatch.setattr(webrtc_internals, "LONGEST_SERIES", 100)
+    _, tables, reading = read(dump(tmp_path / "dump.json", whole | {f"{own}-x": f"[{'{},' * 50}1]"}))
+    assert [row["packets"] for row in tables["call_poll"]] == [1, 2]
+    assert reading.refused == {"series: its values are too long": 1}
+    for bound, most in (("MOST_VALUES", 6), ("LONGEST_CONNECTION", 30)):
+        with monkeypatch.context() as bounded:
+            bounded.setattr(webrtc_internals, bound, most)
+            _, tables, reading = read(dump(tmp_path / "dump.json", whole | {f"{own}-jitter": "[1, 2]"}))
+        assert [row["packets"] for row in tables["call_poll"]] == [1, 2]
+        assert reading.refused == {"series: above the values of a connection": 1}

@@ -26,8 +26,12 @@ CLASSES: Final = (
     (re.compile(r"RTCRemoteInboundRTP(?:Audio|Video)?Stream_", re.IGNORECASE), "remote-inbound-rtp"),
     (re.compile(r"RTCMediaStreamTrack_(?:sender|receiver|local|remote)_"), "track"),
 )
-#: Chrome keeps a thousand values of a series.
+#: Chrome keeps a thousand values of a series, and has some thousand series of a connection.
 MOST_POLLS: Final = 100_000
+MOST_VALUES: Final = 5_000_000
+#: Characters of the values of a series, and of a connection: they are texts of their own within the document.
+LONGEST_SERIES: Final = 4 * 2**20
+LONGEST_CONNECTION: Final = 64 * 2**20
 
 
 class WebRtcInternals(Format):
@@ -62,12 +66,20 @@ class WebRtcInternals(Format):
         rows = StreamRows(reading)
         for name, connection in connections.items():
             stats = connection.get("stats") if isinstance(connection, dict) else None
-            all_series = []
+            all_series: list[_Series] = []
+            values = characters = 0
             for key, series in (stats if isinstance(stats, dict) else {}).items():
                 try:
-                    all_series += _series(key, series)
+                    read = _series(key, series)
                 except ValueError as error:
                     reading.refuse(f"series: {error}")
+                    continue
+                values += sum(len(one.values) for one in read)
+                characters += len(series["values"]) if read and isinstance(series["values"], str) else 0
+                if values > MOST_VALUES or characters > LONGEST_CONNECTION:
+                    reading.refuse("series: above the values of a connection")
+                    break
+                all_series += read
             for time_s, reports in _polls(all_series):
                 yield from rows.take(name, time_s * 1000, reports.items(), whole=True)
         yield from rows.finish()
@@ -105,6 +117,8 @@ def _series(key: str, series: Any) -> list[_Series]:
         return []
     values = series.get("values")
     if isinstance(values, str):
+        if len(values) > LONGEST_SERIES:
+            raise ValueError("its values are too long")
         try:
             values = json.loads(values)
         except (ValueError, RecursionError) as error:
