@@ -7,6 +7,7 @@ import random
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -183,6 +184,14 @@ def test_long_texts_come_in_few_rows_at_a_time(tmp_path: Path) -> None:
     batches = list(parquet_batches(path, 65_536))
     assert sum(batch.num_rows for batch in batches) == 20_000
     assert all(batch.nbytes < 2 * LARGEST_BATCH_BYTES for batch in batches)
+
+
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+def test_the_longest_text_is_read_from_groups_of_few_rows(tmp_path: Path, options: dict[str, Any], rows: int) -> None:
+    texts = [f"{number:04096}" for number in range(20)]
+    pq.write_table(pa.table({"name": texts}), tmp_path / "t.parquet", row_group_size=rows, **options)
+    assert [text for batch in parquet_batches(tmp_path / "t.parquet", 7) for text in batch[0].to_pylist()] == texts
 
 
 @pytest.mark.parametrize("value", [["x"], {"a": "x"}])

@@ -125,9 +125,14 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
     technologies, rule = rules.technology(None, pa.array([64500, 1]))
     assert (technologies.to_pylist(), rule.to_pylist()) == (["satellite", None], ["ours@3", None])
     assert Enrichment(rules=rules).fingerprint != Enrichment().fingerprint
-    path.write_text(path.read_text().replace("asns: [64500]", "name_pattern: '('"))
+    text = path.read_text()
+    path.write_text(text.replace("asns: [64500]", "name_pattern: '('"))
     with pytest.raises(InputError, match="rule ours"):
         AccessRules.load(path)
+    for asn in ("-1", "4294967296", "true"):
+        path.write_text(text.replace("64500", asn))
+        with pytest.raises(InputError, match="asns"):
+            AccessRules.load(path)
 
 
 @pytest.mark.parametrize(

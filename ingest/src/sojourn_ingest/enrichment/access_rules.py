@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,7 @@ class AccessRule(BaseModel):
     version: int = Field(ge=1)
     technology: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     name_pattern: str | None = None
-    asns: list[int] = []
+    asns: list[Annotated[int, Field(strict=True, ge=0, lt=2**32)]] = []
     fact: str
 
     @model_validator(mode="after")

@@ -73,9 +73,11 @@ class MarkedText:
 
     def _fill(self, size: int) -> None:
         self._read_lines(size)
-        if self._ready:
-            self.lines += lines_in(self._ready) - (self._is_within_line and self._ready[:1] not in (b"\n", b"\r"))
-            self._is_within_line = self._ready[-1:] not in (b"\n", b"\r")
+        # Arrow passes over a byte order mark.
+        content = self._ready if self.lines else self._ready.removeprefix(codecs.BOM_UTF8)
+        if content:
+            self.lines += lines_in(content) - (self._is_within_line and content[:1] not in (b"\n", b"\r"))
+            self._is_within_line = content[-1:] not in (b"\n", b"\r")
 
     def _read_lines(self, size: int) -> None:
         while not self._ready and self.damage is None:

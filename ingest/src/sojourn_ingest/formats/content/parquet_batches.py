@@ -60,7 +60,8 @@ def _refuse_large_chunks(metadata: pq.FileMetaData, texts: set[str]) -> None:
     for group in range(metadata.num_row_groups):
         for place in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(place)
-            most = LONGEST_TEXT_BYTES * (chunk.num_values + 1)
+            # With a dictionary, and the least and largest value in the heads of pages.
+            most = LONGEST_TEXT_BYTES * (chunk.num_values + 8)
             if chunk.path_in_schema in texts and chunk.total_uncompressed_size > most:
                 raise _too_long(chunk.path_in_schema)
 
