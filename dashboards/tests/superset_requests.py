@@ -140,6 +140,9 @@ def descriptions(client: Any, headers: dict[str, str], question: dict[str, Any])
         client.get(f"/api/v1/chart/?q=(filters:!((col:slice_name,opr:chart_all_text,value:'{'a' * length}b')))")
         for length in (20, 30_000)
     ]
+    for count in (10, 11):
+        each = f"(col:description,opr:nct,value:{'a' * 90}b)"
+        statuses.append(client.get(f"/api/v1/chart/?q=(filters:!({','.join([each] * count)}))"))
     return {
         "cpu_s": time.process_time() - began,
         "statuses": [answer.status_code for answer in statuses],

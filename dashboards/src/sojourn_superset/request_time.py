@@ -86,9 +86,9 @@ class TimeBound:
                     continue
 
     def is_late(self) -> bool:
-        """Return whether what this thread does takes too long."""
-        end, _ = self._ends.get(threading.get_ident(), (math.inf, 0.0))
-        return time.monotonic() > end
+        """Return whether this thread does not come to raise the exception that it got."""
+        end, pause_s = self._ends.get(threading.get_ident(), (math.inf, math.inf))
+        return pause_s < AGAIN_AFTER_S and time.monotonic() > end
 
     def _look(self) -> None:
         while True:
