@@ -74,9 +74,9 @@ def test_values_that_take_memory_are_refused(tmp_path: Path, monkeypatch: pytest
     _, tables, reading = read(dump(tmp_path / "dump.json", whole | {f"{own}-x": f"[{'{},' * 50}1]"}))
     assert [row["packets"] for row in tables["call_poll"]] == [1, 2]
     assert reading.refused == {"series: its values are too long": 1}
-    for bound, most in (("MOST_VALUES", 6), ("LONGEST_CONNECTION", 30)):
+    for bound, most in (("MOST_VALUES", 6), ("LONGEST_DUMP", 30)):
         with monkeypatch.context() as bounded:
             bounded.setattr(webrtc_internals, bound, most)
             _, tables, reading = read(dump(tmp_path / "dump.json", whole | {f"{own}-jitter": "[1, 2]"}))
         assert [row["packets"] for row in tables["call_poll"]] == [1, 2]
-        assert reading.refused == {"series: above the values of a connection": 1}
+        assert reading.refused == {"series: above the values of a dump": 1}

@@ -6,6 +6,7 @@ A report has a list for each type of statistics (dictionary RTCStatsReportIntern
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sojourn_ingest.formats.call.stream_rows import StreamRows
@@ -75,11 +76,9 @@ class AboutWebRtc(Format):
         yield from rows.finish()
 
 
-def _streams(report: dict[str, Any]) -> list[tuple[str, Any]]:
-    streams = []
+def _streams(report: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, kind in LISTS.items():
         statistics = report.get(name)
         for number, each in enumerate(statistics if isinstance(statistics, list) else ()):
             if isinstance(each, dict):
-                streams.append((str(each.get("id", f"{name}/{number}")), {**each, "type": kind}))
-    return streams
+                yield str(each.get("id", f"{name}/{number}")), {**each, "type": kind}

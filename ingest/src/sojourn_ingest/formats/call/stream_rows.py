@@ -20,6 +20,8 @@ from sojourn_ingest.schema import table
 BATCH_ROWS: Final = 16_384
 #: Reports and streams that are remembered of one file; a call has tens.
 MOST_REPORTS: Final = 65_536
+#: Names of connections and reports are remembered, and have some tens of characters.
+LONGEST_NAME: Final = 256
 LATEST_MS: Final = 9.2e12
 LARGEST_COUNT: Final = 2**53
 
@@ -144,6 +146,9 @@ class StreamRows:
 
     def take(self, connection: str, time_ms: Any, reports: Iterable[tuple[str, Any]], *, whole: bool = False) -> Facts:
         """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
+        if len(connection) > LONGEST_NAME:
+            self._reading.refuse("poll: the name of its connection is too long")
+            return
         if whole:
             self.forget(connection)
         by_name = self._reports.setdefault(connection, {})
@@ -236,6 +241,9 @@ class StreamRows:
         """Bring a report up to date; None if it is not of a stream."""
         if not isinstance(content, dict):
             return None
+        if len(name) > LONGEST_NAME:
+            self._reading.refuse("report: its name is too long")
+            return None
         report = reports.get(name)
         kind = content.get("type")
         if kind is not None:
@@ -268,9 +276,9 @@ class StreamRows:
         elif key in ("kind", "mediaType"):
             report.media_kind = value if value in ("audio", "video") else report.media_kind
         elif key == "trackId":
-            report.track = value if isinstance(value, str) else None
+            report.track = value if isinstance(value, str) and len(value) <= LONGEST_NAME else None
         elif key == "localId":
-            report.of_local = value if isinstance(value, str) else None
+            report.of_local = value if isinstance(value, str) and len(value) <= LONGEST_NAME else None
         elif key == "qualityLimitationReason":
             report.values[LIMITED_BY] = value if value in LIMITS else None
         elif key == "qualityLimitationDurations":

@@ -26,12 +26,12 @@ CLASSES: Final = (
     (re.compile(r"RTCRemoteInboundRTP(?:Audio|Video)?Stream_", re.IGNORECASE), "remote-inbound-rtp"),
     (re.compile(r"RTCMediaStreamTrack_(?:sender|receiver|local|remote)_"), "track"),
 )
-#: Chrome keeps a thousand values of a series, and has some thousand series of a connection.
+#: Chrome keeps a thousand values of a series, and a call has some thousand series.
 MOST_POLLS: Final = 100_000
 MOST_VALUES: Final = 5_000_000
-#: Characters of the values of a series, and of a connection: they are texts of their own within the document.
+#: Characters of the values of a series, and of a dump: they are texts of their own within the document.
 LONGEST_SERIES: Final = 4 * 2**20
-LONGEST_CONNECTION: Final = 64 * 2**20
+LONGEST_DUMP: Final = 64 * 2**20
 
 
 class WebRtcInternals(Format):
@@ -64,10 +64,10 @@ class WebRtcInternals(Format):
     @staticmethod
     def _rows(connections: dict[str, Any], reading: Reading) -> Facts:
         rows = StreamRows(reading)
+        values = characters = 0
         for name, connection in connections.items():
             stats = connection.get("stats") if isinstance(connection, dict) else None
             all_series: list[_Series] = []
-            values = characters = 0
             for key, series in (stats if isinstance(stats, dict) else {}).items():
                 try:
                     read = _series(key, series)
@@ -76,8 +76,8 @@ class WebRtcInternals(Format):
                     continue
                 values += sum(len(one.values) for one in read)
                 characters += len(series["values"]) if read and isinstance(series["values"], str) else 0
-                if values > MOST_VALUES or characters > LONGEST_CONNECTION:
-                    reading.refuse("series: above the values of a connection")
+                if values > MOST_VALUES or characters > LONGEST_DUMP:
+                    reading.refuse("series: above the values of a dump")
                     break
                 all_series += read
             for time_s, reports in _polls(all_series):

@@ -207,7 +207,7 @@ class _Rows:
         samples, prefix = _count(record["count_rtt"]) or 0, record.get("ip_prefix")
         numbers = [_count(record.get(name)) for name in ("timestamp", "min_rtt", "max_rtt")]
         mean_ns = float(record["mean_rtt"]) if _is_rtt(record.get("mean_rtt")) else 0.0
-        address, _, length = prefix.partition("/") if isinstance(prefix, str) else ("", "", "")
+        address, _, length = prefix.partition("/") if isinstance(prefix, str) and len(prefix) <= 64 else ("", "", "")
         is_sum = 0 < samples < MOST_SAMPLES and 0 < samples * mean_ns < LARGEST_NS
         if not is_sum or None in numbers or not length.isdigit():
             self._reading.refuse("malformed_record")
@@ -279,7 +279,12 @@ def _records(source: Source, reading: Reading) -> Iterator[Any]:
     if source.json is not None and isinstance(source.json.value, list):
         with open_json(source, reading) as handle:
             try:
-                yield from ijson.items(BoundedNesting(handle), "item", buf_size=BLOCK_BYTES, use_float=True)
+                nested = BoundedNesting(handle, is_in_elements=True)
+                for record in ijson.items(nested, "item", buf_size=BLOCK_BYTES, use_float=True):
+                    nested.begin_element()
+                    yield record
+            except InputError as error:
+                reading.fault = error
             except DAMAGE:
                 message = "output of pping: JSON is damaged or cut; stop pping before you copy its output"
                 reading.fault = InputError("corrupt_record", message)

@@ -7,7 +7,7 @@ unchanged text of ``ss -H -O -tino``, one line a socket; without ``-O`` a socket
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +15,16 @@ import pyarrow as pa
 from sojourn_ingest import _native
 from sojourn_ingest.formats.connection.connection_format import TABLE as CONNECTIONS
 from sojourn_ingest.formats.connection.connection_format import Basis, ConnectionFormat, ConnectionRows, RawRows
+from sojourn_ingest.formats.content.json_document import refuse_what_takes_memory
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
+#: Lines of a poll, and its characters: two for each of a million sockets, which have some tens.
+MOST_LINES = 2_000_000
+LARGEST_POLL = 2**26
 
 #: Connections that are kept to wait for more polls of them; of more, the half that is silent for longest is given.
 OPEN_CONNECTIONS = 65_536
@@ -57,7 +61,7 @@ def parse_socket(line: str) -> dict[str, Any]:
     return row
 
 
-@dataclass(frozen=True)
+@dataclass
 class Poll:
     """One call of ss: the time before it and after it, where that was noted (ns, UTC epoch), and its lines.
 
@@ -66,15 +70,25 @@ class Poll:
 
     start_ns: int
     end_ns: int | None
-    sockets: list[list[str]]
+    sockets: list[list[str]] = field(default_factory=list)
+    lines: int = 0
+    characters: int = 0
 
-    def add(self, line: str) -> None:
-        """Take a line that is not blank; without ``-O``, what TCP knows of a socket is on lines of its own."""
+    def add(self, line: str) -> bool:
+        """Take a line that is not blank; without ``-O``, what TCP knows of a socket is on lines of its own.
+
+        Returns whether it was taken: a poll has at most `MOST_LINES` and `LARGEST_POLL`.
+        """
+        self.lines += 1
+        self.characters += len(line)
+        if self.lines > MOST_LINES or self.characters > LARGEST_POLL:
+            return False
         if line[0].isspace() and self.sockets:
             # Joined once, by who reads them: text that grows by each line is copied for each.
             self.sockets[-1].append(line)
         else:
             self.sockets.append([line])
+        return True
 
 
 class SocketRows:
@@ -123,9 +137,9 @@ class SocketRows:
             self._reading.records_read += 1
             if addresses["peer"] and row["peer_port"] and row["state"] != "LISTEN":
                 self._reduce(addresses, row)
+            if len(self._rows) >= BATCH_ROWS:
+                yield from self._batches()
         self._poll_index += 1
-        if len(self._rows) >= BATCH_ROWS:
-            yield from self._batches()
         if len(self._open) + len(self._ended) > OPEN_CONNECTIONS:
             yield from self._end_silent()
 
@@ -230,7 +244,8 @@ class SsPolls(ConnectionFormat):
         offset = 0
         try:
             with open_json_lines(source, reading) as handle:
-                for line in handle:
+                # What is longer comes in parts, of which none is a poll.
+                while line := handle.readline(LARGEST_POLL):
                     try:
                         poll = _poll(line)
                     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -251,12 +266,16 @@ class SsPolls(ConnectionFormat):
 
 
 def _poll(line: bytes) -> Poll:
+    try:
+        refuse_what_takes_memory(line, "a poll of ss")
+    except InputError as error:
+        raise ValueError(error.message) from error
     content = json.loads(line)
     start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), str(content["raw"])
     if not 0 <= start_ns <= LARGEST_NS or not 0 <= end_ns <= LARGEST_NS:
         raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
-    poll = Poll(start_ns, end_ns, [])
+    poll = Poll(start_ns, end_ns)
     for part in text.splitlines():
-        if part.strip():
-            poll.add(part)
+        if part.strip() and not poll.add(part):
+            raise ValueError("a poll has too many lines")
     return poll

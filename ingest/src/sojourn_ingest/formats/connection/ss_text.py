@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from sojourn_ingest.formats.connection.connection_format import ConnectionFormat
 from sojourn_ingest.formats.connection.ss_polls import STATES, Poll, SocketRows
@@ -16,6 +17,7 @@ from sojourn_ingest.formats.content.plain_text import head_lines, open_plain
 from sojourn_ingest.formats.content.time_lines import time_line_ns
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 
+LONGEST_LINE = 65_536
 HEADER = re.compile(r"^(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s+Local")
 SOCKET = re.compile(rf"^({'|'.join(STATES)})\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+")
 #: Its protocol, as ss names it.
@@ -50,10 +52,11 @@ class SsText(ConnectionFormat):
         yield from sockets.finish()
 
     @staticmethod
-    def _polls(lines: Iterator[bytes], reading: Reading) -> Iterator[Poll]:
+    def _polls(lines: BinaryIO, reading: Reading) -> Iterator[Poll]:
         poll: Poll | None = None
         is_other = False
-        for raw in lines:
+        # What is longer comes in parts, of which none is a socket.
+        while raw := lines.readline(LONGEST_LINE):
             line = raw.decode("utf-8", errors="replace").rstrip()
             if not line or HEADER.match(line):
                 continue
@@ -68,11 +71,11 @@ class SsText(ConnectionFormat):
             if time_ns is not None:
                 if poll is not None:
                     yield poll
-                poll = Poll(time_ns, None, [])
+                poll = Poll(time_ns, None)
             elif poll is None:
                 if not line[0].isspace():
                     reading.refuse("no_time")
-            else:
-                poll.add(line)
+            elif not poll.add(line):
+                reading.refuse("line_beyond_those_of_a_poll")
         if poll is not None:
             yield poll

@@ -89,7 +89,7 @@ def parse_value(text: bytes | str, what: str, reading: Reading | None = None) ->
         times.
     """
     content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    _refuse_what_takes_memory(content, what)
+    refuse_what_takes_memory(content, what)
     try:
         return _value_of(content.decode(json.detect_encoding(content), "surrogatepass"), what, reading)
     except json.JSONDecodeError as error:
@@ -124,7 +124,8 @@ def _end_of_blanks(text: str, place: int) -> int:
     return blanks.end()
 
 
-def _refuse_what_takes_memory(content: bytes, what: str) -> None:
+def refuse_what_takes_memory(content: bytes, what: str) -> None:
+    """Go on if a JSON text and its values fit in `LARGEST_IN_MEMORY`; raises InputError (``too_large``) if not."""
     if len(content) < _FEW_BYTES:
         return
     most = LARGEST_IN_MEMORY - _characters_bytes(content)

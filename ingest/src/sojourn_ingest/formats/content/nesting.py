@@ -20,6 +20,8 @@ MOST_OPEN = 1000
 _STEP = np.zeros(256, dtype=np.int8)
 _STEP[[ord("["), ord("{")]] = 1
 _STEP[[ord("]"), ord("}")]] = -1
+#: Bytes of an element that is kept as a whole: memory has some twenty times as many.
+LARGEST_ELEMENT_BYTES = 16 * 2**20
 #: Whole numbers of more than 63 bits, and a few below. In a text, where they stand alone, a fraction does not matter.
 _BEYOND = re.compile(rb"[\s:,\[-](?:\d{20,}|9[2-9]\d{17})(?=[\s,\]}])")
 #: Whether there may be one is seen ten times as fast.
@@ -30,12 +32,25 @@ _MOST_DIGITS = 1000
 
 
 class BoundedNesting:
-    """A stream of JSON that fails once too many brackets are open, and not at numbers beyond 64 bits."""
+    """A stream of JSON that fails once too many brackets are open, and not at numbers beyond 64 bits.
 
-    def __init__(self, stream: BinaryIO) -> None:
+    Parameters
+    ----------
+    stream : binary file
+    is_in_elements : bool
+        Whether it fails, too, if more than `LARGEST_ELEMENT_BYTES` are read between two calls of `begin_element`.
+    """
+
+    def __init__(self, stream: BinaryIO, *, is_in_elements: bool = False) -> None:
         self._stream = stream
+        self._element_bytes = 0 if is_in_elements else None
         self._open = 0
         self._begun = b""
+
+    def begin_element(self) -> None:
+        """Take note that the parser has come to another element."""
+        if self._element_bytes is not None:
+            self._element_bytes = 0
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes.
@@ -43,9 +58,14 @@ class BoundedNesting:
         Raises
         ------
         InputError
-            ``corrupt_record`` where more than `MOST_OPEN` brackets are open.
+            ``corrupt_record`` where more than `MOST_OPEN` brackets are open; ``too_large`` where an element is.
         """
         content = self._whole_numbers(size)
+        if self._element_bytes is not None:
+            self._element_bytes += len(content)
+            if self._element_bytes > LARGEST_ELEMENT_BYTES:
+                most = LARGEST_ELEMENT_BYTES // 2**20
+                raise InputError("too_large", f"an element of a list has more than {most} MiB of JSON")
         if content:
             opened = self._open + np.cumsum(_STEP[np.frombuffer(content, dtype=np.uint8)], dtype=np.int64)
             if int(opened.max()) > MOST_OPEN:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 LARGEST: Final = 2**63 - 1
+#: Of a device, a kind and a handle.
+LONGEST_NAME: Final = 256
 #: Of what the kernel counts in 32 bits (``gnet_stats_queue``): a queue that it believes to hold less than nothing is
 #: beyond.
 LARGEST_QUEUED: Final = 2**31 - 1
@@ -179,6 +181,9 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     kind, handle, parent = qdisc.get("class" if is_class else "kind"), qdisc.get("handle"), qdisc.get("parent")
     if not (isinstance(kind, str) and isinstance(handle, str)):
         raise ValueError("a discipline has no kind or no handle")  # noqa: TRY004 - of the input, not of a caller
+    device = str(qdisc.get("dev", "-"))
+    if max(map(len, (kind, handle, str(parent), device))) > LONGEST_NAME:
+        raise ValueError("the name of a discipline or device is too long")
     # Newer versions of tc put the counters of a class into an object of their own.
     stats = qdisc.get("stats")
     out_of_range: Counter[str] = Counter()
@@ -187,7 +192,7 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     if is_class:
         options = {key: qdisc[key] for key in sorted(CLASS_OPTIONS & qdisc.keys())}
     row: dict[str, Any] = {
-        "device": str(qdisc.get("dev", "-")),
+        "device": device,
         "kind": kind,
         # Disciplines that the kernel made itself all have the handle 0: and differ in their parent.
         "handle": f"{handle}@{parent}" if handle == "0:" and parent is not None else handle,

@@ -15,8 +15,10 @@ from sojourn_ingest.formats.content.time_lines import time_line_ns
 
 #: Bytes that are read at a time; lines may be longer.
 PIECE_BYTES: Final = 2**20
-#: Largest text of one discipline: a thousand times that of CAKE with eight tins.
-MAX_DISCIPLINE_BYTES: Final = 2**23
+#: Largest text of one discipline, ten times that of CAKE with eight tins, and of what a poll has beside disciplines.
+MAX_DISCIPLINE_BYTES: Final = 2**17
+MAX_FRAME_BYTES: Final = 2**23
+TOO_LARGE: Final = f"a discipline has more than {MAX_DISCIPLINE_BYTES:,} bytes, or the rest {MAX_FRAME_BYTES:,}"
 
 _TOKEN: Final = re.compile(rb'["\[\]{}]|\\', re.DOTALL)
 #: A quote that is escaped is part of a longer name.
@@ -162,8 +164,8 @@ class _Document:
             self._frame += piece[kept:]
         else:
             self._open += piece[kept:]
-        if max(len(self._open or b""), len(self._frame)) > MAX_DISCIPLINE_BYTES:
-            self._fault = f"a discipline has more than {MAX_DISCIPLINE_BYTES:,} bytes"
+        if len(self._open or b"") > MAX_DISCIPLINE_BYTES or len(self._frame) > MAX_FRAME_BYTES:
+            self._fault = TOO_LARGE
 
     def end(self, time_ns: int | None) -> End | Damaged:
         """Return how the poll ended, with the time before it where it has one."""
@@ -188,6 +190,9 @@ class _Document:
     def _read(self, text: bytearray) -> Discipline | None:
         try:
             self._disciplines += 1
+            if len(text) > MAX_DISCIPLINE_BYTES:
+                self._fault = TOO_LARGE
+                return None
             values = json.loads(text)
             if b"\\u" in text:
                 # Escapes may be halves of characters, which no column takes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -151,7 +152,8 @@ class Connections:
         group = fields.get("group_id")
         if group is None and isinstance(common, dict):
             group = common.get("group_id")
-        key = (place, str(group))
+        # As a whole, its name would be kept as long as the connection.
+        key = (place, hashlib.sha256(str(group).encode(errors="surrogatepass")).digest())
         if key not in self.by_trace_and_group:
             if len(self.by_trace_and_group) >= MOST_CONNECTIONS:
                 return None

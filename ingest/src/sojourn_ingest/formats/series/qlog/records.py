@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -27,6 +27,7 @@ SEQUENTIAL = re.compile(r"qlog:file[:#-]sequential|^(?:NDJSON|JSON-SEQ)$|qlog\+j
 #: A record of a sequence, and all that a document says of its traces, are smaller than this.
 LARGEST_RECORD_BYTES = 16 * 2**20
 MOST_HEADER_TOKENS = 1_000_000
+CHARACTERS_OF_A_TOKEN = 16
 MOST_TRACES = 65_536
 BLOCK_BYTES = 2**18
 #: What a trace of any draft has beside its vantage point.
@@ -83,18 +84,22 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
     traces: list[Trace] = []
     with open_json(source, reading) as handle:
         try:
-            _read_headers(ijson.basic_parse(BoundedNesting(handle), buf_size=BLOCK_BYTES, use_float=True), traces)
+            nested = BoundedNesting(handle, is_in_elements=True)
+            tokens = ijson.basic_parse(nested, buf_size=BLOCK_BYTES, use_float=True)
+            _read_headers(tokens, traces, nested.begin_element)
         except DAMAGE:
             reading.fault = InputError("corrupt_record", f"{FILE}: JSON is damaged or cut; copy the file again")
         except InputError as error:
-            # The compressed stream is damaged.
+            # The compressed stream is damaged, or an event is too large.
             reading.fault = error
     if not traces:
         raise reading.fault or InputError("no_measurement", f"{FILE} without a trace")
     place, left = 0, traces[0].events
     with open_json(source, reading) as handle:
         try:
-            for event in ijson.items(BoundedNesting(handle), EVENTS, buf_size=BLOCK_BYTES, use_float=True):
+            nested = BoundedNesting(handle, is_in_elements=True)
+            for event in ijson.items(nested, EVENTS, buf_size=BLOCK_BYTES, use_float=True):
+                nested.begin_element()
                 while left == 0 and place + 1 < len(traces):
                     place += 1
                     left = traces[place].events
@@ -106,8 +111,8 @@ def _of_document(source: Source, reading: Reading) -> Iterator[tuple[int, Trace,
                 raise
 
 
-def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace]) -> None:
-    """Fill the list of traces from the tokens of a document, without keeping their events.
+def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace], begin_element: Callable[[], None]) -> None:
+    """Fill the list of traces from the tokens of a document, without keeping their events; tell where one begins.
 
     Raises
     ------
@@ -120,18 +125,15 @@ def _read_headers(tokens: Iterable[tuple[str, Any]], traces: list[Trace]) -> Non
     for kind, value in tokens:
         starts, ends = kind in STARTS, kind in ENDS
         if inside:
-            if starts:
-                traces[-1].events += inside == 1
-                inside += 1
-            elif ends:
-                inside -= 1
-            elif inside == 1:
+            if inside == 1 and not ends:
+                begin_element()
                 traces[-1].events += 1
+            inside += starts - ends
             continue
         if builder is not None:
             builder.event(kind, value)
             built += starts - ends
-            kept += 1
+            kept += 1 + (len(value) // CHARACTERS_OF_A_TOKEN if isinstance(value, str) else 0)
             if kept > MOST_HEADER_TOKENS:
                 raise InputError("too_large", f"{FILE}: the headers of its traces are too large")
             if built == 0 and kind != "map_key":
