@@ -153,7 +153,7 @@ class Connections:
         if group is None and isinstance(common, dict):
             group = common.get("group_id")
         # As a whole, its name would be kept as long as the connection.
-        key = (place, hashlib.sha256(str(group).encode(errors="surrogatepass")).digest())
+        key = (place, hashlib.sha256(str(group).encode(errors="surrogatepass")).hexdigest())
         if key not in self.by_trace_and_group:
             if len(self.by_trace_and_group) >= MOST_CONNECTIONS:
                 return None
