@@ -41,6 +41,7 @@ LAYER = {
 }  # fmt: skip
 #: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
 OTHERS = 900
+SAVED_QUERY = uuid.uuid4()
 TAG = "of somebody else"
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
@@ -78,6 +79,28 @@ class Asking:
         body = {"database_id": 1, "sql": sql, "runAsync": True}
         answer = self.client.post("/api/v1/sqllab/execute/", json=body, headers=self.headers)
         return f"{answer.status_code} {answer.get_data(as_text=True)[:1500]}"
+
+    def saved_query(self, app: Any) -> int:
+        """Import a saved query of someone else by each way; return 200 if it has changed then, 403 if not."""
+        with app.app_context():
+            from superset import db
+            from superset.models.core import Database
+            from superset.models.sql_lab import SavedQuery
+
+            database = db.session.get(Database, 1).uuid
+        files = {
+            "databases/d.yaml": f"database_name: d\nsqlalchemy_uri: shillelagh+safe://\nuuid: {database}\n"
+            "version: 1.0.0\n",
+            "queries/d/q.yaml": f"schema: null\nlabel: {self.user}\ndescription: null\nsql: select 1\n"
+            f"uuid: {SAVED_QUERY}\nversion: 1.0.0\ndatabase_uuid: {database}\n",
+        }
+        for kind, model, name in (("saved_query", "SavedQuery", "formData"), ("assets", "assets", "bundle")):
+            metadata = f"version: 1.0.0\ntype: {model}\ntimestamp: '2026-01-01T00:00:00'\n"
+            form = {name: (io.BytesIO(archive_of({"metadata.yaml": metadata, **files})), "x.zip"), "overwrite": "true"}
+            self.client.post(f"/api/v1/{kind}/import/", data=form, headers=self.headers)
+        with app.app_context():
+            query = db.session.query(SavedQuery).filter_by(uuid=SAVED_QUERY).one()
+            return 200 if query.label == self.user else 403
 
     def lists(self, path: str, lists: dict[str, set[int]]) -> str:
         """Return the status of a list; or, if it is refused, one of 200 where others than the own ones are seen.
@@ -123,6 +146,7 @@ class Asking:
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
             "change someone else's dashboard": self.status("PUT", "/api/v1/dashboard/1", {"css": f"/* {self.user} */"}),
+            "change someone else's saved query": self.saved_query(app),
             "change someone else's CSS template": self.status(
                 "PUT", f"/api/v1/css_template/{OTHERS}", {"css": self.user}
             ),
@@ -165,6 +189,7 @@ def main() -> None:
         from superset.models.annotations import AnnotationLayer
         from superset.models.core import CssTemplate, Theme
         from superset.models.slice import Slice
+        from superset.models.sql_lab import SavedQuery
         from superset.tags.models import Tag, TagType
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
@@ -173,6 +198,8 @@ def main() -> None:
             {"queries": [{"columns": ["packets"], "post_processing": [OPERATION], "annotation_layers": [LAYER]}]}
         )
         db.session.add(AnnotationLayer(id=LAYER["value"], name="events"))
+        owner = manager.find_user(os.environ["SUPERSET_ADMIN_USER"]).id
+        db.session.add(SavedQuery(uuid=SAVED_QUERY, db_id=1, label="one", sql="select 1", user_id=owner))
         db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))
         db.session.add(Theme(id=OTHERS, theme_name="one", json_data="{}"))
         db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))

@@ -26,8 +26,10 @@ SOON_S = 0.01
 """The least of these times, and when one is looked at again that did not get it because it was just taking a lock."""
 LOCKING = frozenset({"acquire", "release", "__enter__", "__exit__"})
 """Functions with these names, and those that call them by name, are not ended: their locks would stay locked."""
-QUERIES = re.compile(r"/api/v1/(chart|dataset|datasource|sqllab)/|/datasource/|/superset/(explore_json|warm_up_cache)/")
-NO_QUERIES = re.compile(r"/(import|export)/$")
+QUERIES = re.compile(
+    r"(GET|POST|PUT) (/api/v1/(chart/([0-9]+/)?(data|warm_up_cache)|datasource/|sqllab/)|/datasource/|/superset/)"
+    r"|(POST|PUT) /api/v1/dataset/(?!import/)"
+)
 
 
 def bound_request_time(app: Any) -> TimeBound:
@@ -42,13 +44,13 @@ def bound_request_time(app: Any) -> TimeBound:
         message = f"a request takes at most {LONGEST_S:g} s, or {LONGEST_QUERY_S:g} s if it queries data; split it"
 
     bound, answer = TimeBound(TooLongError), app.full_dispatch_request
-    app.full_dispatch_request = lambda: bound.run(answer, longest_s(request.path))
+    app.full_dispatch_request = lambda: bound.run(answer, longest_s(request.method, request.path))
     return bound
 
 
-def longest_s(path: str) -> float:
-    """Return how long a request for a path may take, in s."""
-    return LONGEST_QUERY_S if QUERIES.match(path) and not NO_QUERIES.search(path) else LONGEST_S
+def longest_s(method: str, path: str) -> float:
+    """Return how long a request by a method for a path may take, in s."""
+    return LONGEST_QUERY_S if QUERIES.match(f"{method} {path}") else LONGEST_S
 
 
 class TimeBound:
