@@ -72,7 +72,8 @@ class AboutWebRtc(Format):
                 reading.refuse("poll: it is not an object")
                 continue
             # The name of a peer connection has the address of the page in it: only its place is kept.
-            yield from rows.take(str(report.get("pcid")), report.get("timestamp"), _streams(report), whole=True)
+            name = json_document.label(report.get("pcid"))
+            yield from rows.take(name, report.get("timestamp"), _streams(report), whole=True)
         yield from rows.finish()
 
 
@@ -81,4 +82,4 @@ def _streams(report: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         statistics = report.get(name)
         for number, each in enumerate(statistics if isinstance(statistics, list) else ()):
             if isinstance(each, dict):
-                yield str(each.get("id", f"{name}/{number}")), {**each, "type": kind}
+                yield json_document.label(each.get("id", f"{name}/{number}")), {**each, "type": kind}

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, BinaryIO, Final
 
 from sojourn_ingest.formats.call.stream_rows import StreamRows
+from sojourn_ingest.formats.content.json_document import label
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.bounds import date_of
@@ -153,7 +154,7 @@ class GetStatsLines(Format):
             reports = list(content.items())
         elif isinstance(content, list):
             reports = [
-                (str(each.get("id", number)), each)
+                (label(each.get("id", number)), each)
                 for number, each in enumerate(map(_report_of, content))
                 if isinstance(each, dict)
             ]

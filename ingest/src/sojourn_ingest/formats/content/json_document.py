@@ -55,7 +55,7 @@ def read_text(source: Source, what: str) -> bytes:
 
 def up_to_largest(handle: BinaryIO, what: str, most: int | None = None) -> bytes:
     """Return what is left of a stream; raise InputError if it has more bytes than any such document, or ``most``."""
-    most = MAX_BYTES if most is None else most
+    most = min(MAX_BYTES, most or MAX_BYTES)
     text = read_whole(handle, most + 1)
     if len(text) > most:
         raise InputError("too_large", f"{what}: larger than {most // 2**20} MiB, the limit for such documents")
@@ -110,7 +110,7 @@ def _value_of(text: str, what: str, reading: Reading | None) -> Any:
         return value
     rest = text[end:]
     if reading is not None and not _goes_on(rest):
-        reading.refuse(TEXT_AFTER, len(rest.strip().splitlines()))
+        reading.refuse(TEXT_AFTER, rest.strip().count("\n") + 1)
         return value
     if rest.startswith("{"):
         message = f"{what}: another JSON object follows the first one; put each result into a separate file"
@@ -189,6 +189,11 @@ def _goes_on(rest: str) -> bool:
         return True
     # A shell says of a job `[1]+  Done`.
     return rest[end:].partition("\n")[0].strip()[:1] in ("", *"{[}],")
+
+
+def label(value: Any) -> str:
+    """Return a text, or how a number is written; empty for anything else, which may be as large as the document."""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
 def count(value: Any) -> int | None:

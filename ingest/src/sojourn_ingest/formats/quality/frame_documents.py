@@ -64,8 +64,12 @@ def _is_frame(listed: Any, number: str) -> bool:
     return isinstance(listed, list) and bool(listed) and isinstance(listed[0], dict) and number in listed[0]
 
 
+def _names_vmaf(pooled: Any) -> bool:
+    return isinstance(pooled, dict) and any("vmaf" in key.lower() for key in pooled)
+
+
 def _has_no_frames(document: dict[str, Any]) -> bool:
-    named = any("vmaf" in key.lower() for key in document) or "vmaf" in str(document.get("pooled_metrics")).lower()
+    named = any("vmaf" in key.lower() for key in document) or _names_vmaf(document.get("pooled_metrics"))
     return named and not document.get("frames") and not LIBVMAF_KEYS.isdisjoint(document)
 
 

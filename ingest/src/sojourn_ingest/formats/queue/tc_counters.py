@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from sojourn_ingest.formats.content.json_document import label
+
 LARGEST: Final = 2**63 - 1
 #: Of a device, a kind and a handle.
 LONGEST_NAME: Final = 256
@@ -181,8 +183,8 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     kind, handle, parent = qdisc.get("class" if is_class else "kind"), qdisc.get("handle"), qdisc.get("parent")
     if not (isinstance(kind, str) and isinstance(handle, str)):
         raise ValueError("a discipline has no kind or no handle")  # noqa: TRY004 - of the input, not of a caller
-    device = str(qdisc.get("dev", "-"))
-    if max(map(len, (kind, handle, str(parent), device))) > LONGEST_NAME:
+    device = label(qdisc.get("dev", "-"))
+    if max(map(len, (kind, handle, label(parent), device))) > LONGEST_NAME:
         raise ValueError("the name of a discipline or device is too long")
     # Newer versions of tc put the counters of a class into an object of their own.
     stats = qdisc.get("stats")
@@ -196,7 +198,7 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
         "kind": kind,
         # Disciplines that the kernel made itself all have the handle 0: and differ in their parent.
         "handle": f"{handle}@{parent}" if handle == "0:" and parent is not None else handle,
-        "parent": None if parent is None else str(parent),
+        "parent": None if parent is None else label(parent),
         "root": bool(qdisc.get("root", False)) and not is_class,
         "is_class": is_class,
         "options": None if options is None else json.dumps(options, sort_keys=True),

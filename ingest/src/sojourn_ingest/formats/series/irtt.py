@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sojourn_ingest.formats.content.json_document import read_object
+from sojourn_ingest.formats.content.json_document import label, read_object
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, number
@@ -57,7 +57,7 @@ class Irtt(Format):
         for trip in trips if isinstance(trips, list) else ():
             reading.records_read += 1
             sent_ns = _count(_at(trip, "timestamps", "client", "send", "wall"))
-            is_lost = str(_at(trip, "lost")).startswith("true")
+            is_lost = label(_at(trip, "lost")).startswith("true")
             rtt_ns = number(_at(trip, "delay", "rtt"))
             if not is_lost and rtt_ns is None:
                 reading.refuse("round trip without its time")

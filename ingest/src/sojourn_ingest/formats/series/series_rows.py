@@ -11,6 +11,7 @@ import pyarrow as pa
 from sojourn_ingest.formats.interface import Reading
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, LARGEST, date_of, refusal_of
 from sojourn_ingest.schema import table
+from sojourn_ingest.schema.column import LONGEST_LABEL
 from sojourn_ingest.schema.series_tables import SERIES_METRICS
 
 TABLE = "series"
@@ -40,7 +41,7 @@ class SeriesKind:
         return self.tool_unit if self.metric == "other" else SERIES_METRICS[self.metric] or None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One value, in the metric's unit. ``time_ns`` is of the UTC epoch, ``time_s`` after the start of the test."""
 
@@ -70,7 +71,10 @@ class SeriesRows:
 
     def begin(self, kind: SeriesKind) -> int:
         """Return the number of a new series."""
-        self._kinds.append(kind)
+        # Each of its rows has them. One that is too long stays so, and the rows are refused.
+        texts = {name: getattr(kind, name) for name in ("name", "flow", "tool_unit")}
+        cut = {name: text[: LONGEST_LABEL + 1] for name, text in texts.items() if text and len(text) > LONGEST_LABEL}
+        self._kinds.append(replace(kind, **cut) if cut else kind)
         self._counts.append(0)
         return len(self._kinds) - 1
 
@@ -98,6 +102,8 @@ class SeriesRows:
         if not self._samples:
             return
         series = pa.array(self._series, pa.int32())
+        encoded = series.dictionary_encode()
+        used = encoded.dictionary.to_pylist()
         columns: dict[str, pa.Array] = {
             "series_number": series,
             "sample_number": pa.array(self._numbers, pa.int64()),
@@ -115,8 +121,8 @@ class SeriesRows:
             ("unit", "unit"),
             ("sample_basis", "sample_basis"),
         ):
-            of_series = pa.array([getattr(kind, attribute) for kind in self._kinds], pa.string())
-            columns[column] = of_series.take(series)
+            of_series = pa.array([getattr(self._kinds[number], attribute) for number in used], pa.string())
+            columns[column] = of_series.take(encoded.indices)
         self._series, self._numbers, self._samples = [], [], []
         yield TABLE, pa.RecordBatch.from_arrays([columns[field.name] for field in SCHEMA], schema=SCHEMA)
 

@@ -86,6 +86,9 @@ UNTESTED = ((("download",), ("bytes_received",)), (("upload",), ("bytes_sent",))
 #: Largest value of a unit that says so itself.
 LARGEST_OF_UNIT = {"%": 100.0, "ratio": 1.0}
 
+#: A result has some hundred kB, with the progress of the test before it.
+LARGEST_BYTES = 16 * 2**20
+
 TOOLS = (
     Tool(
         "networkQuality",
@@ -242,7 +245,7 @@ class SpeedTest(ConnectionFormat):
             raise InputError("unrecognised_format", "not a result of a known speed test")
         what = f"result of {tool.name}"
         with open_json_lines(source, reading) as handle:
-            text = up_to_largest(handle, what)
+            text = up_to_largest(handle, what, LARGEST_BYTES)
         is_list = source.json is not None and isinstance(source.json.value, list)
         documents = _list(text, what, reading) if is_list else [_object(text, tool, what, reading)]
         rows, connections, connection_count = SeriesRows(reading), ConnectionRows(context, reading), 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sojourn_ingest.formats.content.json_document import label
 from sojourn_ingest.formats.series.flent.document import CONTROL, FlentDocument
 from sojourn_ingest.formats.series.run_rows import ToolRun
 from sojourn_ingest.formats.series.series_rows import epoch_ns, number
@@ -81,7 +82,7 @@ def _congestion_control(document: FlentDocument, bulk: list[str]) -> str | None:
     if of_series:
         names = sorted(of_series)
     else:
-        names = sorted({name for name in str(named or default or "").split(",") if name})
+        names = sorted({name for name in label(named or default).split(",") if name})
     return "+".join(name.lower() for name in names if CONTROL.match(name)) or None
 
 
@@ -93,7 +94,7 @@ def _shaped(document: FlentDocument) -> tuple[set[str], set[int]]:
         shaper = [rate for qdisc in listed if (rate := _rate(qdisc)) is not None]
         if shaper:
             rates |= set(shaper)
-            disciplines |= {str(qdisc.get("name")) for qdisc in listed} - set(SHAPERS)
+            disciplines |= {label(qdisc.get("name")) for qdisc in listed} - set(SHAPERS)
     return disciplines, rates
 
 

@@ -7,7 +7,8 @@ A data file names hosts, not the ends of its flows, so its connections have no c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,7 @@ from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.flent.queue_counters import counter_rows
 from sojourn_ingest.formats.series.flent.series import mean_of, samples_of, series_of
 from sojourn_ingest.formats.series.run_rows import run_rows
-from sojourn_ingest.formats.series.series_rows import PROVENANCE, SeriesRows, total
+from sojourn_ingest.formats.series.series_rows import PROVENANCE, Sample, SeriesRows, total
 from sojourn_ingest.host_names import HostNames
 from sojourn_ingest.schema import table
 
@@ -85,16 +86,11 @@ class Flent(MemberFormat):
         controls: dict[str, str] = {}
         reading.records_read += len(document.results)
         for series in series_of(document, hosts):
-            samples, wrong = [], 0
-            for sample in samples_of(document, series):
-                if sample is None:
-                    wrong += 1
-                else:
-                    samples.append(sample)
-            reading.refuse("series_value: not a number", wrong)
             added = series_rows.samples
-            if samples:
-                yield from series_rows.add(series_rows.begin(series.kind), samples)
+            samples = _numbers(samples_of(document, series), reading)
+            first = next(samples, None)
+            if first is not None:
+                yield from series_rows.add(series_rows.begin(series.kind), itertools.chain([first], samples))
             if series_rows.samples == added:
                 reading.refuse("series_without_values")
             control = document.congestion_control_of(series.name)
@@ -150,6 +146,14 @@ class Flent(MemberFormat):
                 }
             )
         return rows
+
+
+def _numbers(samples: Iterable[Sample | None], reading: Reading) -> Iterator[Sample]:
+    for sample in samples:
+        if sample is not None:
+            yield sample
+        else:
+            reading.refuse("series_value: not a number")
 
 
 def _flows(controls: dict[str, str]) -> pa.RecordBatch:

@@ -30,6 +30,8 @@ ALGORITHMS = frozenset({
 })  # fmt: skip
 #: Parts of a series' name, of which flent gives two or three: looking for raw values takes the square of their number.
 MOST_PARTS = 16
+#: Raw values, each counted for each series of its flow, which is looked for in all of them.
+MOST_LOOKED_AT = 50_000_000
 SINCE_LAST_POLL = ("dropped", "ecn_mark")
 
 
@@ -74,6 +76,9 @@ class FlentDocument:
             for name, values in raw.items()
             if isinstance(values, list)
         }
+        bases = (self.raw_key(series)[0] for series in self.results)
+        if sum(len(self.raw[base]) for base in bases if base is not None) > MOST_LOOKED_AT:
+            raise InputError("too_large", "flent data file: more series and raw values than a test has; split it")
         self.start_s = self._start_s()
 
     @property

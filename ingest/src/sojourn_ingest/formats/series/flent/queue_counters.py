@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sojourn_ingest.formats.content.json_document import label
 from sojourn_ingest.formats.series.flent.document import FlentDocument
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 PREFIX = "qdisc_stats_"
 
@@ -36,6 +38,10 @@ FIRST_VERSION_SINCE_LAST_POLL = 4
 TIMES_MS = {"codel_delay_us": "delay", "codel_drop_next_us": "drop_next"}
 
 
+#: Polls of a file: eight hours of ten a second.
+MOST_POLLS = 300_000
+
+
 def counter_rows(document: FlentDocument) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of queue_counter of a flent document, without provenance, and how many polls were refused."""
     raw = document.raw
@@ -48,10 +54,11 @@ def counter_rows(document: FlentDocument) -> tuple[list[dict[str, Any]], int]:
         if not name.startswith(PREFIX) or "::" in name:
             continue
         host = name.removeprefix(PREFIX)
-        device = f"{host}:{interfaces[host]}" if host in interfaces else host
-        by_poll = [_row(poll) for poll in polls]
+        # Each row has it; where it is too long it stays so, and the rows are refused.
+        device = (f"{host}:{interfaces[host]}" if host in interfaces else host)[: LONGEST_LABEL + 1]
+        by_poll = [_row(poll) for poll in polls[: MOST_POLLS - len(rows)]]
         good = [row for row in by_poll if row is not None]
-        refused += len(by_poll) - len(good)
+        refused += len(polls) - len(good)
         kind = next((kind for row in good if (kind := row["kind"]) != "-"), "-")
         totals = dict.fromkeys(SINCE_LAST_POLL, 0)
         for poll_index, row in enumerate(sorted(good, key=lambda row: row["poll_start_ns"])):
@@ -67,7 +74,7 @@ def _interfaces(metadata: dict[str, Any]) -> dict[str, str]:
     parameters = metadata.get("TEST_PARAMETERS")
     if not isinstance(parameters, dict):
         return {}
-    hosts, interfaces = (str(parameters.get(f"qdisc_stats_{what}", "")).split(",") for what in ("hosts", "interfaces"))
+    hosts, interfaces = (label(parameters.get(f"qdisc_stats_{what}")).split(",") for what in ("hosts", "interfaces"))
     return dict(zip(hosts, interfaces, strict=False)) if len(hosts) == len(interfaces) else {}
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sojourn_ingest.formats.content.json_document import label
 from sojourn_ingest.formats.series.flent.document import FlentDocument
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, epoch_ns, number, scaled
 from sojourn_ingest.host_names import HostNames
@@ -99,7 +100,7 @@ def _series(document: FlentDocument, hosts: HostNames, name: str, *, measured: b
     else:
         flow, key = base, "::".join(path)
     is_computed = COMPUTED.search(flow) is not None or (not measured and key == "val" and bool(document.raw))
-    units = str(document.meta_of(name).get("UNITS") or document.meta_of(flow).get("UNITS") or "")
+    units = label(document.meta_of(name).get("UNITS") or document.meta_of(flow).get("UNITS"))
     if units in RATES and PURE_NUMBER.search(flow):
         units = ""
     metric, factor = _metric(flow, key, units)
