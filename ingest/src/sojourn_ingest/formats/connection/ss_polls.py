@@ -15,7 +15,7 @@ import pyarrow as pa
 from sojourn_ingest import _native
 from sojourn_ingest.formats.connection.connection_format import TABLE as CONNECTIONS
 from sojourn_ingest.formats.connection.connection_format import Basis, ConnectionFormat, ConnectionRows, RawRows
-from sojourn_ingest.formats.content.json_document import label, refuse_what_takes_memory
+from sojourn_ingest.formats.content.json_document import refuse_what_takes_memory
 from sojourn_ingest.formats.content.plain_text import open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
@@ -271,7 +271,9 @@ def _poll(line: bytes) -> Poll:
     except InputError as error:
         raise ValueError(error.message) from error
     content = json.loads(line)
-    start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), label(content["raw"])
+    start_ns, end_ns, text = int(content["ts_ns"]), int(content["ts_end_ns"]), content["raw"]
+    if not isinstance(text, str):
+        raise TypeError("raw is not a text")
     if not 0 <= start_ns <= LARGEST_NS or not 0 <= end_ns <= LARGEST_NS:
         raise ValueError("ts_ns or ts_end_ns is not a time in nanoseconds")
     poll = Poll(start_ns, end_ns)
