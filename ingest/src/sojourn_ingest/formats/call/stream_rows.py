@@ -16,12 +16,11 @@ import pyarrow as pa
 from sojourn_ingest.formats.interface import Facts, InputError, Reading
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 BATCH_ROWS: Final = 16_384
 #: Reports and streams that are remembered of one file; a call has tens.
 MOST_REPORTS: Final = 65_536
-#: Names of connections and reports are remembered, and have some tens of characters.
-LONGEST_NAME: Final = 256
 LATEST_MS: Final = 9.2e12
 LARGEST_COUNT: Final = 2**53
 
@@ -146,7 +145,7 @@ class StreamRows:
 
     def take(self, connection: str, time_ms: Any, reports: Iterable[tuple[str, Any]], *, whole: bool = False) -> Facts:
         """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
-        if len(connection) > LONGEST_NAME:
+        if len(connection) > LONGEST_LABEL:
             self._reading.refuse("poll: the name of its connection is too long")
             return
         if whole:
@@ -241,7 +240,7 @@ class StreamRows:
         """Bring a report up to date; None if it is not of a stream."""
         if not isinstance(content, dict):
             return None
-        if len(name) > LONGEST_NAME:
+        if len(name) > LONGEST_LABEL:
             self._reading.refuse("report: its name is too long")
             return None
         report = reports.get(name)
@@ -276,9 +275,9 @@ class StreamRows:
         elif key in ("kind", "mediaType"):
             report.media_kind = value if value in ("audio", "video") else report.media_kind
         elif key == "trackId":
-            report.track = value if isinstance(value, str) and len(value) <= LONGEST_NAME else None
+            report.track = value if isinstance(value, str) and len(value) <= LONGEST_LABEL else None
         elif key == "localId":
-            report.of_local = value if isinstance(value, str) and len(value) <= LONGEST_NAME else None
+            report.of_local = value if isinstance(value, str) and len(value) <= LONGEST_LABEL else None
         elif key == "qualityLimitationReason":
             report.values[LIMITED_BY] = value if value in LIMITS else None
         elif key == "qualityLimitationDurations":

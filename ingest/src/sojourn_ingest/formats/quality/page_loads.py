@@ -80,7 +80,7 @@ class HttpArchive(Format):
             raise InputError("no_measurement", "HAR: the log has no pages; load the page and save it again", 0)
 
         def scores() -> Iterator[Score]:
-            earlier: set[tuple[Any, Any, float]] = set()
+            earlier: set[tuple[str, str, float]] = set()
             for place, page in enumerate(pages):
                 try:
                     time = _time_of_page(page, earlier)
@@ -93,21 +93,17 @@ class HttpArchive(Format):
         return loads_of_run(scores(), source, context)
 
 
-def _time_of_page(page: Any, earlier: set[tuple[Any, Any, float]]) -> float:
+def _time_of_page(page: Any, earlier: set[tuple[str, str, float]]) -> float:
     """Return the time of a page in ms; ValueError if it did not load, or is one of the earlier ones once more."""
     timings = page.get("pageTimings") if isinstance(page, dict) else None
     time = load_time_ms(timings.get("onLoad") if isinstance(timings, dict) else None)
     # An id is of one page. In logs that were put together it is not, but then the loads began at other times.
-    load = (_label(page.get("id")), _label(page.get("startedDateTime")), time)
+    name, start = (json_document.label(page.get(key))[:LONGEST_LABEL] for key in ("id", "startedDateTime"))
+    load = (name, start, time)
     if load in earlier:
         raise ValueError("it repeats an earlier one")
     earlier.add(load)
     return time
-
-
-def _label(value: Any) -> Any:
-    """Return a number, or the beginning of a text; None for anything else."""
-    return value[:LONGEST_LABEL] if isinstance(value, str) else value if isinstance(value, int | float) else None
 
 
 class LinesOfLoads(Format):

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sojourn_ingest.formats.content.json_document import label
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 LARGEST: Final = 2**63 - 1
-#: Of a device, a kind and a handle.
-LONGEST_NAME: Final = 256
 #: Of what the kernel counts in 32 bits (``gnet_stats_queue``): a queue that it believes to hold less than nothing is
 #: beyond.
 LARGEST_QUEUED: Final = 2**31 - 1
@@ -184,7 +183,7 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
     if not (isinstance(kind, str) and isinstance(handle, str)):
         raise ValueError("a discipline has no kind or no handle")  # noqa: TRY004 - of the input, not of a caller
     device = label(qdisc.get("dev", "-"))
-    if max(map(len, (kind, handle, label(parent), device))) > LONGEST_NAME:
+    if max(map(len, (kind, handle, label(parent), device))) > LONGEST_LABEL:
         raise ValueError("the name of a discipline or device is too long")
     # Newer versions of tc put the counters of a class into an object of their own.
     stats = qdisc.get("stats")
