@@ -37,10 +37,22 @@ def test_a_user_has_a_few_threads_and_the_others_come_between(dispatcher: Dispat
     turns = Turns(8)
     waiting(turns, dispatcher, "a", "a", "a", "a", "a", "b", "b")
     first = taken(turns)
-    assert [each.whose for each in first] == ["a", "b", "a", "b", "a"]
-    assert len(turns) == 2, "the others wait"
+    assert [each.whose for each in first] == ["a", "b", "a", "b"]
+    assert len(turns) == 3, "the others wait"
+    turns.end(first[1])
+    assert [each.whose for each in taken(turns)] == ["a"]
     turns.end(first[0])
     assert [each.whose for each in taken(turns)] == ["a"]
+
+
+def test_two_users_cannot_hold_all_threads(dispatcher: Dispatcher) -> None:
+    turns = Turns(8)
+    waiting(turns, dispatcher, *"aaaaaaaa")
+    assert [each.whose for each in taken(turns)] == ["a"] * THREADS_OF_A_USER
+    waiting(turns, dispatcher, *"bbbbbbbb")
+    assert [each.whose for each in taken(turns)] == ["b"]
+    waiting(turns, dispatcher, *"ccddee")
+    assert [each.whose for each in taken(turns)] == ["c", "d"], "each gets one of the last two"
 
 
 def test_some_threads_are_for_what_belongs_to_nobody(dispatcher: Dispatcher) -> None:
@@ -54,7 +66,7 @@ def test_some_threads_are_for_what_belongs_to_nobody(dispatcher: Dispatcher) -> 
     assert turns.popleft().whose == "g"
 
 
-@pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (8, THREADS_OF_A_USER)])
+@pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (6, 2), (8, THREADS_OF_A_USER)])
 def test_with_few_threads_a_user_still_has_one(threads: int, most: int, dispatcher: Dispatcher) -> None:
     turns = Turns(threads)
     waiting(turns, dispatcher, *["a"] * 9)

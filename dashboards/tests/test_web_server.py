@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER
+from sojourn_superset.turns import FREE_THREADS, THREADS_FOR_OTHERS, THREADS_OF_A_USER
 from sojourn_superset.web_server import LARGEST_HEADER_BYTES, LARGEST_REQUEST_BYTES, MOST_AT_ONCE, listen
 
 THREADS = 2
@@ -273,7 +273,7 @@ def test_an_address_has_a_number_of_connections(port: int, tmp_path: Path) -> No
 
 
 def test_a_users_requests_wait_while_others_are_answered(port: int, tmp_path: Path) -> None:
-    threads = THREADS_OF_A_USER + 1 + FREE_THREADS
+    threads = THREADS_OF_A_USER + THREADS_FOR_OTHERS + FREE_THREADS
     with serving(port, threads, tmp_path), ThreadPoolExecutor(20) as clients:
         began = time.monotonic()
         slow = [clients.submit(answer, port, path="/slow") for _ in range(4 * THREADS_OF_A_USER)]

@@ -22,6 +22,8 @@ from waitress.task import ThreadedTaskDispatcher
 
 THREADS_OF_A_USER = 3
 """Most threads of a user. With more, Python works on the same charts no faster, and holds more of them in memory."""
+THREADS_FOR_OTHERS = 2
+"""Threads that only a user who has none may get, so that two users with slow requests cannot hold all of them."""
 FREE_THREADS = 2
 """Threads that are kept for what belongs to nobody: `/health` and static files."""
 MOST_SESSIONS = 20
@@ -80,10 +82,9 @@ class Turns(deque[Any]):
             self._under_way += Counter()
 
     def _next(self) -> Any:
-        room = self._under_way.total() < self._of_all
-        may = (
-            each for each in self if each.whose is None or (room and self._under_way[each.whose] < THREADS_OF_A_USER)
-        )
+        left = self._of_all - self._under_way.total()
+        most = THREADS_OF_A_USER if left > THREADS_FOR_OTHERS else min(left, 1)
+        may = (each for each in self if each.whose is None or self._under_way[each.whose] < most)
         return min(may, key=lambda each: self._under_way[each.whose], default=None)
 
 
