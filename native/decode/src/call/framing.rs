@@ -29,6 +29,15 @@ pub(crate) struct Framing {
 type Read = Option<usize>;
 
 impl Framing {
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        let held = self.held.as_ref().map_or(0, |held| held.kept_bytes());
+        held + self
+            .gap
+            .as_ref()
+            .map_or(0, |gap| size_of_val(&**gap) + gap.0.kept_bytes())
+    }
+
     /// Pass on the messages that are whole with a segment, and those of which the capture has no more than the start.
     ///
     /// The first one must be STUN with its magic cookie.

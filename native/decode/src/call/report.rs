@@ -133,6 +133,14 @@ struct Held {
 }
 
 impl Reports {
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.pairs.len() * size_of::<Reported>()
+            + self.sent.len() * size_of::<SenderReport>()
+            + self.held.len() * size_of::<Held>()
+            + self.not_held.len() * size_of::<(u32, i64)>()
+    }
+
     /// Take a packet. One that is cut looks the same in the clear and encrypted: what it says counts only if whole packets
     /// of the flow are in the clear.
     pub(crate) fn take(&mut self, rtcp: &Rtcp<'_>, direction: Direction, time_ns: i64) {

@@ -1,5 +1,7 @@
 //! Packets and bytes of one direction of one flow per interval.
 
+use crate::flow::by_time::{ByTime, OfInterval};
+
 /// One interval in which the direction sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interval {
@@ -8,13 +10,24 @@ pub(crate) struct Interval {
     pub(crate) bytes: i64,
 }
 
+impl OfInterval for Interval {
+    fn start_ns(&self) -> i64 {
+        self.start_ns
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
 /// The intervals of one direction, in order of time.
 ///
 /// Those of a long flow are taken out from time to time; a packet that comes later than that for an
 /// interval which is gone counts in the earliest one that is not.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalSeries {
-    kept: Vec<Interval>,
+    kept: ByTime<Interval>,
     taken: i64,
     taken_until_ns: Option<i64>,
 }
@@ -26,15 +39,14 @@ impl IntervalSeries {
     /// An empty series in the memory of one that is of no use any more, unless that is much.
     pub(crate) fn in_memory_of(other: &mut Self) -> Self {
         let mut kept = std::mem::take(&mut other.kept);
-        kept.clear();
-        kept.shrink_to(KEPT_INTERVALS);
+        kept.clear_to(KEPT_INTERVALS);
         Self {
             kept,
             ..Self::default()
         }
     }
 
-    /// Count a packet; whether it was the first of its interval.
+    /// Count a packet; whether that took memory, as of the first packet of an interval.
     pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) -> bool {
         // Most packets are of the latest interval; no division tells so.
         if let Some(last) = self.kept.last_mut() {
@@ -48,58 +60,43 @@ impl IntervalSeries {
         let start_ns = self
             .taken_until_ns
             .map_or(start_ns, |taken_until_ns| start_ns.max(taken_until_ns));
-        let first = Interval {
+        // Captures from several queues of a network card go back in time now and then.
+        self.kept.add(Interval {
             start_ns,
             packets: 1,
             bytes,
-        };
-        let place = match self.kept.last_mut() {
-            Some(last) if last.start_ns == start_ns => {
-                last.packets += 1;
-                last.bytes += bytes;
-                return false;
-            }
-            // Captures from several queues of a network card go back in time now and then.
-            Some(last) if last.start_ns > start_ns => self
-                .kept
-                .binary_search_by_key(&start_ns, |interval| interval.start_ns),
-            _ => {
-                self.kept.push(first);
-                return true;
-            }
-        };
-        match place {
-            Ok(place) => {
-                if let Some(interval) = self.kept.get_mut(place) {
-                    interval.packets += 1;
-                    interval.bytes += bytes;
-                }
-                false
-            }
-            Err(place) => {
-                self.kept.insert(place, first);
-                true
-            }
-        }
+        })
+    }
+
+    /// Put what came late in its place, before the intervals are taken out or looked at.
+    pub(crate) fn merge(&mut self) {
+        self.kept.merge();
     }
 
     /// Take out all intervals but the last `keep`, of which one always stays.
     pub(crate) fn take_all_but(&mut self, keep: usize) -> impl Iterator<Item = Interval> {
+        self.kept.merge();
         let gone = self.kept.len().saturating_sub(keep.max(1));
         if gone > 0 {
-            self.taken_until_ns = self.kept.get(gone).map(|interval| interval.start_ns);
+            self.taken_until_ns = self.as_slice().get(gone).map(|interval| interval.start_ns);
             self.taken += gone as i64;
         }
-        self.kept.drain(..gone)
+        self.kept.take_first(gone)
     }
 
-    /// Intervals with a packet, those taken out included.
+    /// Intervals with a packet, those taken out included, once they are merged.
     pub(crate) fn count(&self) -> i64 {
         self.taken + self.kept.len() as i64
     }
 
+    /// How many are kept in memory.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Those that are kept, in order once they are merged.
     pub(crate) fn as_slice(&self) -> &[Interval] {
-        &self.kept
+        self.kept.as_slice()
     }
 }
 
@@ -113,6 +110,7 @@ mod tests {
         for time_ns in [5, 105, 210, 199, 305, 6] {
             series.add(time_ns, 10, 100);
         }
+        series.merge();
         let intervals: Vec<_> = series
             .as_slice()
             .iter()

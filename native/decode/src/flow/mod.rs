@@ -1,6 +1,7 @@
 //! Flows: packets of the same two ends, by intervals, and what TCP shows of them.
 
 pub(crate) mod batch;
+pub(crate) mod by_time;
 pub(crate) mod ecn;
 pub(crate) mod interval;
 pub(crate) mod naming;

@@ -198,6 +198,7 @@ mod tests {
             let bounds = Bounds {
                 idle_ns: i64::MAX,
                 flows: 100_000,
+                kept_bytes: usize::MAX,
             };
             let mut table = FlowTable::new(1_000_000, bounds);
             table.name(names);

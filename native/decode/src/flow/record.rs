@@ -182,9 +182,28 @@ impl Flow {
         self.tcp.as_ref().is_some_and(|tcp| tcp.is_over())
     }
 
+    /// Memory that is kept of the flow's media, call and spin bit, of which one packet may need much, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        let rtp = self.rtp.as_ref().map_or(0, |rtp| {
+            size_of::<PerDirection<RtpDirection>>() + rtp.fwd.kept_bytes() + rtp.rev.kept_bytes()
+        });
+        let call = self
+            .call
+            .as_ref()
+            .map_or(0, |call| size_of::<CallState>() + call.kept_bytes());
+        rtp + call + self.spin.as_ref().map_or(0, |spin| spin.kept_bytes())
+    }
+
     /// End the record: what is needed only while packets come is given up.
     pub(crate) fn end(&mut self, reason: EndReason) {
         self.end_reason = reason;
+        for traffic in [&mut self.traffic.fwd, &mut self.traffic.rev] {
+            traffic.intervals.merge();
+        }
+        if let Some(codepoints) = &mut self.codepoints {
+            codepoints.fwd.merge();
+            codepoints.rev.merge();
+        }
         self.search.finish(&mut self.server);
         if let Some(tcp) = &mut self.tcp {
             tcp.close();

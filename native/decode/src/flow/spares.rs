@@ -45,6 +45,8 @@ impl Spares {
             self.connections.push(connection);
         }
         if self.flows.len() < SPARES {
+            flow.spin = None;
+            flow.codepoints = None;
             self.flows.push(flow);
         }
     }

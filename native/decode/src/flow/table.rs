@@ -5,6 +5,7 @@
 //! is silent for longest is known without a search: the flows are in two lists by the time of their last
 //! packets, one for those that are over. A packet moves its flow to the end of its list.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
 
@@ -32,6 +33,8 @@ const CLOSED_IDLE_NS: i64 = 120_000_000_000;
 pub(crate) struct Bounds {
     pub(crate) idle_ns: i64,
     pub(crate) flows: usize,
+    /// Memory of media, calls and spin bits, of all open flows together.
+    pub(crate) kept_bytes: usize,
 }
 
 /// Both ends in an order that does not depend on the direction of the packet.
@@ -84,6 +87,7 @@ struct Slot {
     flow: Box<Flow>,
     key: FlowKey,
     touched_ns: i64,
+    kept_bytes: usize,
     over: bool,
     previous: u32,
     next: u32,
@@ -119,12 +123,12 @@ pub(crate) struct FlowTable {
     flows_seen: i64,
     newest_ns: i64,
     intervals_kept: usize,
+    kept_bytes: usize,
     /// Where the last packet belonged: the next one often belongs there too.
     last_place: u32,
     /// No flow has been silent for long enough before this time.
     due_ns: i64,
-    #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
-    ended: Vec<Box<Flow>>,
+    ended: VecDeque<Box<Flow>>,
     spares: Spares,
 }
 
@@ -147,9 +151,10 @@ impl FlowTable {
             flows_seen: 0,
             newest_ns: i64::MIN,
             intervals_kept: 0,
+            kept_bytes: 0,
             last_place: NONE,
             due_ns: i64::MAX,
-            ended: Vec::new(),
+            ended: VecDeque::new(),
             spares: Spares::default(),
         }
     }
@@ -202,6 +207,9 @@ impl FlowTable {
                 .flow
                 .packet(packet, placement.direction, time_ns, wire_bytes, interval_ns);
             slot.touched_ns = newest_ns;
+            let kept_bytes = slot.flow.kept_bytes();
+            self.kept_bytes = (self.kept_bytes + kept_bytes).saturating_sub(slot.kept_bytes);
+            slot.kept_bytes = kept_bytes;
             let over = slot.flow.is_over();
             moves = slot.next != NONE || over != slot.over;
             self.intervals_kept += usize::from(opened);
@@ -219,7 +227,25 @@ impl FlowTable {
         if moves {
             self.move_to_end(place);
         }
+        if self.kept_bytes > self.bounds.kept_bytes {
+            self.end_large();
+        }
         placement
+    }
+
+    /// End the flows of which most memory is kept until half of what is set aside for it is free.
+    fn end_large(&mut self) {
+        let mut large: Vec<_> = (0..)
+            .zip(&self.slots)
+            .filter_map(|(place, slot)| Some((slot.as_ref()?.kept_bytes, place)))
+            .collect();
+        large.sort_unstable_by_key(|(kept_bytes, _)| std::cmp::Reverse(*kept_bytes));
+        for (_, place) in large {
+            if self.kept_bytes <= self.bounds.kept_bytes / 2 {
+                return;
+            }
+            self.end(place, EndReason::Evicted);
+        }
     }
 
     fn place_of(&self, key: &FlowKey) -> Option<u32> {
@@ -256,6 +282,7 @@ impl FlowTable {
             flow,
             key,
             touched_ns: self.newest_ns,
+            kept_bytes: 0,
             over: false,
             previous: NONE,
             next: NONE,
@@ -318,10 +345,11 @@ impl FlowTable {
         }
         self.free.push(place);
         let traffic = &slot.flow.traffic;
-        let kept = traffic.fwd.intervals.as_slice().len() + traffic.rev.intervals.as_slice().len();
+        let kept = traffic.fwd.intervals.kept() + traffic.rev.intervals.kept();
         self.intervals_kept = self.intervals_kept.saturating_sub(kept);
+        self.kept_bytes = self.kept_bytes.saturating_sub(slot.kept_bytes);
         slot.flow.end(reason);
-        self.ended.push(slot.flow);
+        self.ended.push_back(slot.flow);
     }
 
     fn move_to_end(&mut self, place: u32) {
@@ -384,10 +412,12 @@ impl FlowTable {
     /// Take out flows that have ended, at most so many, in the order in which they did.
     #[expect(clippy::vec_box, reason = "a flow is large, and is handed on several times")]
     pub(crate) fn take_ended(&mut self, most: usize) -> Vec<Box<Flow>> {
-        if self.ended.len() <= most {
-            return std::mem::take(&mut self.ended);
-        }
-        self.ended.drain(..most).collect()
+        self.ended.drain(..most.min(self.ended.len())).collect()
+    }
+
+    /// Whether flows have ended that were not taken out.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
     }
 
     /// Take back a flow of which nothing is needed any more.
@@ -433,7 +463,7 @@ impl FlowTable {
         for flow in &mut open {
             flow.end(EndReason::CaptureEnd);
         }
-        self.ended.append(&mut open);
+        self.ended.extend(open);
     }
 }
 

@@ -147,6 +147,16 @@ impl RtpIntervals {
         self.kept = joined;
     }
 
+    /// How many are kept in memory.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Give up those that were looked at.
+    pub(crate) fn clear(&mut self) {
+        self.kept = Vec::new();
+    }
+
     pub(crate) fn length_ns(&self) -> i64 {
         self.length_ns
     }

@@ -9,7 +9,7 @@ use crate::input::bytes::{be_u16, be_u32};
 use crate::output::decoded::Decoded;
 use crate::rtp::carrier::Carrier;
 use crate::rtp::clock::{CLOCK_RATES_HZ, ClockEstimator, static_rate_hz};
-use crate::rtp::interval::RtpIntervals;
+use crate::rtp::interval::{RtpInterval, RtpIntervals};
 use crate::rtp::sequence::{Arrival, SequenceTracker};
 use crate::twos_complement::TwosComplement;
 
@@ -365,22 +365,42 @@ pub(crate) struct RtpDirection {
     streams: Vec<RtpStream>,
     /// Least recently heard of first.
     candidates: Vec<Candidate>,
+    /// Of all streams together.
+    intervals_kept: usize,
 }
 
 impl RtpDirection {
+    /// Memory that is kept of streams that were believed, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.streams.len() * size_of::<RtpStream>() + self.intervals_kept * size_of::<RtpInterval>()
+    }
+
+    /// Take a packet of a stream that was believed; whether it was.
+    fn take_known(&mut self, packet: &RtpPacket) -> bool {
+        let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) else {
+            return false;
+        };
+        let before = stream.intervals.len();
+        stream.packet(packet);
+        self.intervals_kept = (self.intervals_kept + stream.intervals.len()).saturating_sub(before);
+        true
+    }
+
+    fn believe(&mut self, stream: RtpStream) {
+        self.intervals_kept += stream.intervals.len();
+        self.streams.push(stream);
+    }
+
     /// Take a packet that is known to be RTP.
     pub(crate) fn declared_packet(&mut self, packet: &RtpPacket) {
-        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
-            stream.packet(packet);
-        } else if self.streams.len() < STREAMS {
-            self.streams.push(RtpStream::new(packet, true));
+        if !self.take_known(packet) && self.streams.len() < STREAMS {
+            self.believe(RtpStream::new(packet, true));
         }
     }
 
     /// Take a packet that may be RTP.
     pub(crate) fn packet(&mut self, packet: &RtpPacket) {
-        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.ssrc == packet.ssrc) {
-            stream.packet(packet);
+        if self.take_known(packet) {
             return;
         }
         let candidate_place = self
@@ -405,7 +425,7 @@ impl RtpDirection {
                 for held in rest {
                     stream.packet(held);
                 }
-                self.streams.push(stream);
+                self.believe(stream);
             }
         }
     }

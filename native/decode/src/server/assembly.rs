@@ -54,6 +54,11 @@ impl Assembly {
         self.pieces.insert(place, joined);
     }
 
+    /// Memory that is kept, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity() + self.pieces.capacity() * size_of::<(usize, usize)>()
+    }
+
     /// What is there from the start on without a gap.
     pub(crate) fn beginning(&self) -> &[u8] {
         match self.pieces.first() {

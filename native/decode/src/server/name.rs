@@ -185,7 +185,14 @@ fn has_both(groups: &[&str]) -> bool {
 fn has_ipv6(label: &str, separator: char) -> bool {
     let groups: Vec<&str> = label.split(separator).collect();
     (3..=IPV6_GROUPS + 1).any(|count| {
-        groups.windows(count).any(|groups| {
+        let may_be = |groups: &&[&str]| {
+            let inner = groups.get(1..count - 1).unwrap_or_default();
+            match inner.iter().filter(|group| group.is_empty()).count() {
+                0 => count == IPV6_GROUPS,
+                gaps => gaps == 1,
+            }
+        };
+        groups.windows(count).filter(may_be).any(|groups| {
             let text = groups.join(":");
             let not_digit = |letter: char| !letter.is_ascii_hexdigit() && letter != ':';
             // Without the words directly before and behind it, whose letters may be digits, too.

@@ -1,5 +1,7 @@
 //! Codepoints of one direction of one flow (RFC 3168, 5): in total and per interval.
 
+use crate::flow::by_time::{ByTime, OfInterval};
+
 /// Packets and bytes of one codepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Volume {
@@ -44,13 +46,31 @@ pub(crate) struct EcnInterval {
     pub(crate) marked: Marked,
 }
 
+impl OfInterval for EcnInterval {
+    fn start_ns(&self) -> i64 {
+        self.start_ns
+    }
+
+    fn join(&mut self, other: &Self) {
+        let marked = &mut self.marked;
+        for (volume, added) in [
+            (&mut marked.ect0, other.marked.ect0),
+            (&mut marked.ect1, other.marked.ect1),
+            (&mut marked.ce, other.marked.ce),
+        ] {
+            volume.packets += added.packets;
+            volume.bytes += added.bytes;
+        }
+    }
+}
+
 /// The codepoints of one direction.
 ///
 /// Its intervals are among those of the flow's `IntervalSeries`, and are taken out together with them.
 #[derive(Debug, Default)]
 pub(crate) struct Codepoints {
     pub(crate) total: Marked,
-    kept: Vec<EcnInterval>,
+    kept: ByTime<EcnInterval>,
     taken_until_ns: Option<i64>,
 }
 
@@ -62,36 +82,29 @@ impl Codepoints {
         let start_ns = self
             .taken_until_ns
             .map_or(start_ns, |taken_until_ns| start_ns.max(taken_until_ns));
-        // Captures from several queues of a network card go back in time now and then.
-        let place = match self.kept.last() {
-            Some(last) if last.start_ns == start_ns => self.kept.len() - 1,
-            Some(last) if last.start_ns > start_ns => {
-                self.kept.partition_point(|interval| interval.start_ns < start_ns)
-            }
-            _ => self.kept.len(),
-        };
-        if self
-            .kept
-            .get(place)
-            .is_none_or(|interval| interval.start_ns != start_ns)
-        {
-            let marked = Marked::default();
-            self.kept.insert(place, EcnInterval { start_ns, marked });
-        }
-        if let Some(interval) = self.kept.get_mut(place) {
-            interval.marked.add(ecn, bytes);
-        }
+        let mut marked = Marked::default();
+        marked.add(ecn, bytes);
+        self.kept.add(EcnInterval { start_ns, marked });
+    }
+
+    /// Put what came late in its place, before the intervals are taken out or looked at.
+    pub(crate) fn merge(&mut self) {
+        self.kept.merge();
     }
 
     /// Take out the intervals before a time; what comes later for one of them counts in the interval at that time.
     pub(crate) fn take_before(&mut self, until_ns: i64) -> impl Iterator<Item = EcnInterval> {
         self.taken_until_ns = Some(until_ns);
-        let gone = self.kept.partition_point(|interval| interval.start_ns < until_ns);
-        self.kept.drain(..gone)
+        self.kept.merge();
+        let gone = self
+            .as_slice()
+            .partition_point(|interval| interval.start_ns < until_ns);
+        self.kept.take_first(gone)
     }
 
+    /// Those that are kept, in order once they are merged.
     pub(crate) fn as_slice(&self) -> &[EcnInterval] {
-        &self.kept
+        self.kept.as_slice()
     }
 }
 
@@ -113,6 +126,7 @@ mod tests {
                 bytes: 50
             }
         );
+        codepoints.merge();
         let intervals: Vec<_> = codepoints
             .as_slice()
             .iter()
@@ -138,6 +152,7 @@ mod tests {
         let starts: Vec<_> = codepoints.take_before(200).map(|i| i.start_ns).collect();
         assert_eq!(starts, [0, 100]);
         codepoints.add(3, 7, 10, 100);
+        codepoints.merge();
         assert_eq!(codepoints.as_slice()[0].marked.ce.packets, 2);
     }
 }

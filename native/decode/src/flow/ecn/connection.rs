@@ -88,12 +88,12 @@ impl EcnDirection {
             return;
         }
         let pure_may_be_marked = self.in_flight.may_have_marked_pure();
-        let newly = self.in_flight.acknowledge(
-            segment.acknowledgement,
-            options
-                .selective_acknowledgement
-                .then_some(options.highest_selective_end),
-        );
+        let highest = if options.selective_acknowledgement {
+            options.highest_selective_end
+        } else {
+            segment.acknowledgement
+        };
+        let newly = self.in_flight.acknowledge(highest);
         let since = &mut self.since_option;
         since.pure_may_be_marked |= pure_may_be_marked;
         // The bytes are those of this report alone only if the report before had an option too.

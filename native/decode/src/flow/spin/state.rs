@@ -85,6 +85,12 @@ impl Spin {
         })
     }
 
+    /// Memory that is kept, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        let edges = self.directions.fwd.edges.len() + self.directions.rev.edges.len();
+        size_of::<Self>() + edges * size_of::<Edge>()
+    }
+
     /// A datagram of the flow; those with long headers have no bit, but show that the sender was not silent.
     pub(crate) fn datagram(&mut self, direction: Direction, payload: &[u8], time_ns: i64) {
         let Some(first) = payload.first() else {

@@ -28,7 +28,15 @@ fn packet(forward: bool, sequence: u32, flags: u16) -> Packet<'static> {
 }
 
 fn table(idle_ns: i64, flows: usize) -> FlowTable {
-    FlowTable::new(1, Bounds { idle_ns, flows })
+    let kept_bytes = usize::MAX;
+    FlowTable::new(
+        1,
+        Bounds {
+            idle_ns,
+            flows,
+            kept_bytes,
+        },
+    )
 }
 
 fn flows(mut table: FlowTable) -> Vec<Flow> {
@@ -235,4 +243,45 @@ fn a_flow_in_the_memory_of_another_is_as_a_new_one() {
     let shown = |flow: &Flow| format!("{flow:?}").replace(&format!("id: {}", flow.id), "");
     assert_eq!(shown(&actual[0]), shown(&expected[0]));
     assert!(shown(&actual[0]).contains("retransmitted_packets: 1"));
+}
+
+/// A segment whose payload is STUN and channel data, with so many streams of RTP.
+fn relayed(port: u16, streams: u8) -> (Packet<'static>, Vec<u8>) {
+    let mut payload = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
+    payload.extend([7; 12]);
+    for source in 0..streams {
+        for number in 0..5 {
+            payload.extend([0x40, 0, 0, 12, 0x80, 96, 0, number, 0, 0, 0, 0, 0, 0, 1, source]);
+        }
+    }
+    let mut packet = from_port(port, 0);
+    packet.payload_bytes = payload.len() as u32;
+    (packet, [vec![0; 12], vec![0x50], vec![0; 7], payload].concat())
+}
+
+#[test]
+fn of_flows_with_much_media_the_largest_are_ended_before_memory_is_short() {
+    let bounds = Bounds {
+        idle_ns: i64::MAX,
+        flows: 10_000,
+        kept_bytes: 1 << 22,
+    };
+    let mut table = FlowTable::new(1, bounds);
+    for port in 0..100u16 {
+        let (mut packet, bytes) = relayed(port, if port % 2 == 0 { 100 } else { 1 });
+        packet.ip_payload = &bytes;
+        table.packet(&packet, i64::from(port), 64);
+        assert!(table.kept_bytes <= bounds.kept_bytes);
+    }
+    let kept_bytes = table.kept_bytes;
+    assert!(kept_bytes > 1 << 19);
+    let ended = table.take_ended(usize::MAX);
+    assert!(ended.len() > 20);
+    for flow in &ended {
+        assert_eq!(flow.end_reason, EndReason::Evicted);
+        assert_eq!(flow.initiator.port % 2, 0, "calls of one stream stay");
+    }
+    let rest = flows(table);
+    assert_eq!(rest.len() + ended.len(), 100);
+    assert_eq!(rest.iter().map(Flow::kept_bytes).sum::<usize>(), kept_bytes);
 }

@@ -11,6 +11,8 @@ use crate::packet::types::TcpSegment;
 const OUTSTANDING_SEGMENTS: usize = 16_384;
 /// Timestamps awaiting their echo; a connection has one for each tick of its clock in a round trip.
 const PENDING_TIMESTAMPS: usize = 4096;
+/// Segments that are joined when one retransmission repeats them: fewer are looked at again sooner than moved.
+const FEWEST_JOINED: usize = 16;
 /// A capture that begins in mid-flow may see segments from below its first; as far down as a window reaches.
 const BELOW_FIRST_SEGMENT_BYTES: u32 = 1 << 20;
 /// Room that an empty queue keeps: a short connection needs no more, and asking for it again costs more than its packets.
@@ -258,6 +260,7 @@ impl TcpDirection {
         let mut place = self
             .outstanding
             .partition_point(|segment| distance(segment.end, cursor) >= 0);
+        let mut first_repeated = place;
         while distance(cursor, end) > 0 {
             let next_segment = self
                 .outstanding
@@ -275,6 +278,7 @@ impl TcpDirection {
                 Some(segment) => segment.start,
                 None => end,
             };
+            place = self.join(first_repeated, place);
             if self.outstanding.len() == OUTSTANDING_SEGMENTS {
                 return;
             }
@@ -290,7 +294,23 @@ impl TcpDirection {
             );
             cursor = gap_end;
             place += 1;
+            first_repeated = place;
         }
+        self.join(first_repeated, place);
+    }
+
+    /// Join many segments that one retransmission repeated, of which nothing differs any more; return the place after them.
+    fn join(&mut self, first: usize, after: usize) -> usize {
+        if after - first < FEWEST_JOINED {
+            return after;
+        }
+        if let Some(last) = self.outstanding.get(after - 1).copied() {
+            self.outstanding.drain(first + 1..after);
+            if let Some(joined) = self.outstanding.get_mut(first) {
+                joined.end = last.end;
+            }
+        }
+        first + 1
     }
 
     fn open_hole(&mut self, hole: Hole) {
@@ -341,6 +361,11 @@ impl TcpDirection {
             self.open_hole(rest);
         }
         (met, filled_bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn outstanding_segments(&self) -> usize {
+        self.outstanding.len()
     }
 
     /// The other direction acknowledges data of this one.
