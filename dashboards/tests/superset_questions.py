@@ -44,6 +44,7 @@ TOO_MUCH = {
     "bins by a rule": operations(("histogram", {"column": "packets", "groupby": [], "bins": "fd"})),
     "a wide window": operations(("rolling", {"columns": {"packets": "x"}, "rolling_type": "mean", "window": 1_001})),
     "many operations": operations(*[("select", {"columns": ["packets"]})] * 41),
+    "a name many times": operations(("select", {"columns": ["packets", "packets"]})),
     "many names": operations(("select", {"columns": ["packets"] * 1_001})),
     "many values in filters": {"filters": [{"col": "run_id", "op": "IN", "val": ["x"] * 5_001}]},
 }
@@ -67,6 +68,7 @@ MALFORMED = {
         "filters": [{"col": {"sqlexpression": "x", "expressionType": "SQL", "label": "y"}, "op": "==", "val": "r1"}]
     },
     "a long range of time": {"time_range": "1 day ago : " * 2_000},
+    "a long time offset": {"metrics": [COUNTED], "time_offsets": ["ago " * 25]},
     "a large filter": {"filters": [{"col": "run_id", "op": "IN", "val": ["x" * 1_000] * 1_050}]},
     "many time offsets": {"time_offsets": [f"{days} days ago" for days in range(41)]},
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from datetime import datetime
 from typing import Any
 
 import pytest
 import sqlglot
 import yaml
+from geopy.point import Point
+from parsedatetime import Calendar
 from sqlglot.errors import ParseError
 
 from sojourn_superset.parsing_bounds import (
@@ -15,6 +19,7 @@ from sojourn_superset.parsing_bounds import (
     LONGEST_SQL,
     _refuse_long_sql,
     _refuse_nested_types,
+    bound_words,
     load_yaml,
 )
 
@@ -45,6 +50,30 @@ def test_types_within_types_are_refused_in_no_time(name: str) -> None:
 )
 def test_other_sql_is_parsed(sql: str) -> None:
     refuse(sql)
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound times and coordinates for one test."""
+    monkeypatch.setattr(Calendar, "parse", Calendar.parse)
+    monkeypatch.setattr(Point, "from_string", Point.from_string)
+    bound_words(ValueError)
+
+
+@pytest.mark.usefixtures("words")
+def test_times_and_coordinates_in_words_are_short() -> None:
+    begin = datetime(2026, 1, 31)
+    assert Calendar().parseDT("2   weeks " + " " * 1_000 + "later", begin)[0] == datetime(2026, 2, 14)
+    assert Point(f"{' ' * 1_000}41.5,  -81.0").longitude == -81
+    started = time.process_time()
+    for text in ("ago " * 25, "next " * 100, "1" + " " * 30_000 + "x", "1," * 60):
+        for parse in (Calendar().parseDT, Point):
+            with contextlib.suppress(ValueError):
+                parse(text)
+    assert time.process_time() - started < 1
+    for parse in (Calendar().parseDT, Point):
+        with pytest.raises(ValueError, match="61 characters"):
+            parse("1" * 61)
 
 
 def test_long_sql_is_refused() -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from sojourn_superset import request_time
 from sojourn_superset.log_handlers import RequestEndedError, RotatingFile
-from sojourn_superset.request_time import TimeBound, longest_s
+from sojourn_superset.request_time import TimeBound, bound_request_time, longest_s
 
 MOST_S = 0.2
 
@@ -187,3 +188,21 @@ def test_no_lock_stays_locked(locked: Any, work: Callable[[Any], None]) -> None:
 )
 def test_queries_have_more_time(request_line: str, bound: float) -> None:
     assert longest_s(*request_line.split()) == bound
+
+
+def test_an_error_that_follows_says_why_the_request_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_time, "LONGEST_S", MOST_S)
+    app = Flask("superset")
+
+    @app.route("/<int:status>")
+    def answer(status: int) -> tuple[str, int]:
+        if status != 501:
+            with contextlib.suppress(RequestEndedError):
+                endless()
+        return "for an unknown reason", status
+
+    bound_request_time(app)
+    client = app.test_client()
+    answers = [client.get(f"/{status}") for status in (200, 500, 501)]
+    assert [each.status_code for each in answers] == [200, 422, 501]
+    assert "a request takes at most 0.2 s" in answers[1].text

@@ -133,9 +133,12 @@ def _refuse_excess_of_operations(operations: Sequence[Mapping[str, Any]]) -> Non
         elif isinstance(value, int | float):
             _require(abs(value) <= LARGEST_NUMBER, f"a number of post_processing is at most {LARGEST_NUMBER:,}")
     for each in operations:
+        operation, options = each.get("operation"), each.get("options") or {}
         # Some rules for their number, which numpy takes by name, have no bound.
-        bins = (each.get("options") or {}).get("bins", 0)
-        _require(each.get("operation") != "histogram" or isinstance(bins, int), "bins is a number")
+        _require(operation != "histogram" or isinstance(options.get("bins", 0), int), "bins is a number")
+        # Where three of them select a name a hundred times each, there are a million columns.
+        names = list(_leaves(options.get("columns"))) if operation == "select" else []
+        _require(len(names) == len(set(names)), "select names each column once")
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -224,6 +227,19 @@ def _bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
                 f"{name} would make more than {MOST_CELLS:,} cells; filter, or group by fewer columns"
             )
         return operation(rows, **options)
+
+    return bounded
+
+
+def _of_numbers(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operation that adds up the rows before each row, for columns without texts: they would grow."""
+
+    @functools.wraps(operation)
+    def bounded(rows: Any, operator: str, columns: Mapping[str, str]) -> Any:
+        for name in columns or ():
+            if name in rows and any(isinstance(value, str) for value in rows[name].to_numpy().flat):
+                raise InvalidPostProcessingError(f"cum takes numbers; {name} has texts")
+        return operation(rows, operator=operator, columns=columns)
 
     return bounded
 
@@ -345,5 +361,6 @@ def bound_charts() -> None:
     # What Superset does to the rows of a download as the browser does it for the page.
     client_processing.pivot_df = _bounded_pivot(client_processing.pivot_df)
     client_processing.post_processors["table"] = _bounded_formats(client_processing.table)
+    pandas_postprocessing.cum = _of_numbers(pandas_postprocessing.cum)
     for name in GROUPING:
         setattr(pandas_postprocessing, name, _bounded(name, getattr(pandas_postprocessing, name)))

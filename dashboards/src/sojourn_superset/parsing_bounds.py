@@ -1,4 +1,4 @@
-"""Bounds on what Superset parses: SQL, descriptions in Markdown, and what imported archives hold."""
+"""Bounds on what Superset parses: SQL, Markdown, times and coordinates in words, and what imported archives hold."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ MOST_STEPS = 100_000
 DEEPEST = 40
 LONGEST_MARKDOWN = 10_000
 """Characters of a description that are parsed; more are shown as they are."""
+LONGEST_IN_WORDS = 60
+"""Characters of a time or of coordinates, blanks in a row as one. Their parsers take seconds for 100, hours for 250."""
 LARGEST_IMPORT_BYTES = 4 * 2**20
 """Plain size of the files of an import; an export of everything has 1.3 MB. The worst YAML takes 2 s a MB."""
 DEEPEST_YAML = 100
@@ -52,11 +54,12 @@ class Loader(yaml.CSafeLoader):
 
 
 def bound_parsing() -> None:
-    """Refuse SQL, YAML and archives that take time or memory out of proportion to their length.
+    """Refuse SQL, YAML, archives, times and coordinates that take time or memory out of proportion to their length.
 
     Imports in Superset's earlier format, which say no version, are refused: they are read elsewhere, without a bound.
     """
     # Superset's own modules can be imported only now that it is configured.
+    from superset.commands.chart.exceptions import TimeRangeParseFailError
     from superset.commands.dashboard.importers import dispatcher as dashboards
     from superset.commands.dataset.importers import dispatcher as datasets
     from superset.commands.exceptions import CommandInvalidError
@@ -88,6 +91,7 @@ def bound_parsing() -> None:
             return as_html(raw, markup_wrap)  # type: ignore[no-any-return]
         return Markup.escape(raw) if markup_wrap else str(Markup.escape(raw))
 
+    bound_words(TimeRangeParseFailError)
     # Without this, it looks for the language of each indented block by expressions that take quadratic time.
     without_colours = {"markdown.extensions.codehilite": {"use_pygments": False}}
     core.md = SimpleNamespace(markdown=functools.partial(parse_markdown, extension_configs=without_colours))
@@ -97,6 +101,28 @@ def bound_parsing() -> None:
     utils.check_is_safe_zip = bounded_zip
     utils.yaml = SimpleNamespace(safe_load=load_yaml, parser=yaml.parser, YAMLError=yaml.YAMLError)
     del dashboards.command_versions[1:], datasets.command_versions[1:]
+
+
+def bound_words(error: type[Exception]) -> None:
+    """Refuse times in words, with an error of Superset's, and coordinates that are longer than `LONGEST_IN_WORDS`."""
+    from geopy.point import Point
+    from parsedatetime import Calendar
+
+    parse_time, parse_point = Calendar.parse, Point.from_string
+
+    def bounded_time(calendar: Any, text: str, *arguments: Any, **named: Any) -> Any:
+        return parse_time(calendar, _short(text, error), *arguments, **named)
+
+    Calendar.parse = bounded_time
+    Point.from_string = staticmethod(lambda text: parse_point(_short(text, ValueError)))
+
+
+def _short(text: str, error: type[Exception]) -> str:
+    """Return a text with blanks in a row as one; raises the error for a long one."""
+    text = " ".join(text.split())
+    if len(text) > LONGEST_IN_WORDS:
+        raise error(f"{text[:20]}…, {len(text):,} characters")
+    return text
 
 
 def _refuse_long_sql(sql: str) -> None:

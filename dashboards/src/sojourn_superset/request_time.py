@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from types import FrameType
 from typing import Any
 
@@ -44,7 +45,15 @@ def bound_request_time(app: Any) -> TimeBound:
         message = f"a request takes at most {LONGEST_S:g} s, or {LONGEST_QUERY_S:g} s if it queries data; split it"
 
     bound, answer = TimeBound(TooLongError), app.full_dispatch_request
-    app.full_dispatch_request = lambda: bound.run(answer, longest_s(request.method, request.path))
+
+    def answer_in_words() -> Any:
+        response = answer()
+        # What has caught the exception, or SQLite's, knows no reason.
+        if bound.has_ended() and response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return app.make_response(({"message": TooLongError.message}, HTTPStatus.UNPROCESSABLE_ENTITY))
+        return response
+
+    app.full_dispatch_request = lambda: bound.run(answer_in_words, longest_s(request.method, request.path))
     return bound
 
 
@@ -89,8 +98,13 @@ class TimeBound:
 
     def is_late(self) -> bool:
         """Return whether this thread does not come to raise the exception that it got."""
-        end, pause_s = self._ends.get(threading.get_ident(), (math.inf, math.inf))
-        return pause_s < AGAIN_AFTER_S and time.monotonic() > end
+        end, _ = self._ends.get(threading.get_ident(), (math.inf, math.inf))
+        return self.has_ended() and time.monotonic() > end
+
+    def has_ended(self) -> bool:
+        """Return whether this thread got the exception."""
+        _, pause_s = self._ends.get(threading.get_ident(), (math.inf, math.inf))
+        return pause_s < AGAIN_AFTER_S
 
     def _look(self) -> None:
         while True:

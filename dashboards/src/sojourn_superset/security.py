@@ -64,13 +64,16 @@ VIEWER_PERMISSIONS = frozenset(
 )
 
 #: What Superset's Gamma and Alpha may do to things of everybody, whoever made them: change the looks of all pages, tag
-#: what they do not see, empty the cache, and decide who may register. Dashboards need none of it.
+#: what they do not see, read any chart's parameters, empty the cache, and decide who may register. Dashboards need none
+#: of it.
 ADMINISTRATORS_ONLY = frozenset(
     {
         ("can_write", "Theme"),
         ("can_write", "Tag"),
         ("can_bulk_create", "Tag"),
         ("can_invalidate", "CacheRestApi"),
+        # What a chart is made of, whoever may see it.
+        ("can_query_form_data", "Api"),
         # Superset unpacks what is uploaded into memory, whatever its size, even if no database takes it.
         ("can_upload", "Database"),
         ("can_add", "UserRegistrationsRestAPI"),
