@@ -44,6 +44,13 @@ TOO_MUCH = {
     "bins by a rule": operations(("histogram", {"column": "packets", "groupby": [], "bins": "fd"})),
     "a wide window": operations(("rolling", {"columns": {"packets": "x"}, "rolling_type": "mean", "window": 1_001})),
     "many operations": operations(*[("select", {"columns": ["packets"]})] * 41),
+    "running sums of groups": operations(
+        ("pivot", {"index": ["run_id"], "aggregates": {"packets": {"operator": "cumsum"}}})
+    ),
+    "a list of percentiles": operations(
+        ("aggregate", {"groupby": ["run_id"], "aggregates": {"x": {**PERCENTILE["x"], "options": {"q": [1, 2]}}}})
+    ),
+    "a correlation": operations(("rolling", {"columns": {"packets": "x"}, "rolling_type": "corr", "window": 2})),
     "a name many times": operations(("select", {"columns": ["packets", "packets"]})),
     "many names": operations(("select", {"columns": ["packets"] * 1_001})),
     "many values in filters": {"filters": [{"col": "run_id", "op": "IN", "val": ["x"] * 5_001}]},

@@ -16,7 +16,7 @@ from typing import Any
 from superset.app import create_app
 from superset_questions import ARRANGED, LARGE_ANSWER, LAYERS, MALFORMED, OWN_OPERATIONS, TOO_MUCH
 
-from sojourn_superset import chart_bounds
+from sojourn_superset import operation_bounds
 
 VIEWER, VIEWER_PASSWORD = os.environ["VIEWER"], os.environ["SUPERSET_VIEWER_PASSWORD"]
 ADMIN, ADMIN_PASSWORD = os.environ["SUPERSET_ADMIN_USER"], os.environ["SUPERSET_ADMIN_PASSWORD"]
@@ -275,7 +275,7 @@ def main() -> None:
             "chart, as a stream": client.post("/api/v1/chart/data", json=of_stream, headers=headers),
         }.items()
     }
-    chart_bounds.MOST_CELLS = 1
+    operation_bounds.MOST_CELLS = 1
     reported["with one cell"] = answers_to(ARRANGED, client, headers, {**question, "force": True})
     of_adapters = {"sojourn": {"base_url": OTHER_API}}
     extra = {"engine_params": {"adapters": ["sojourn", "csvfile"], "adapter_kwargs": of_adapters}}

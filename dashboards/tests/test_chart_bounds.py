@@ -7,12 +7,16 @@ from typing import Any
 import pandas as pd
 import pytest
 from flask import Flask
-from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
+from superset.exceptions import QueryObjectValidationError
 from superset_questions import ARRANGED, MALFORMED, OWN_OPERATIONS, TOO_MUCH, operations
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import RequestEntityTooLarge, UnprocessableEntity
 
 from sojourn_superset import assets, chart_bounds
-from sojourn_superset.chart_bounds import LONGEST_NAME_CHARACTERS, cells_made, refuse_excess, refuse_large_answer
+from sojourn_superset.chart_bounds import (
+    refuse_excess,
+    refuse_large_answer,
+)
+from sojourn_superset.operation_bounds import LONGEST_NAME_CHARACTERS
 from sojourn_superset.settings import ASSETS
 
 
@@ -61,14 +65,15 @@ def test_a_bound_holds_from_both_sides(most: list[dict[str, Any]], more: list[di
         refuse_excess(more)
 
 
-def test_texts_are_not_added_up() -> None:
-    rows = pd.DataFrame({"number": [1, None, 3], "text": ["a" * 1_000, None, "b"]})
-    taken: list[str] = []
-    cum = chart_bounds._of_numbers(lambda rows, operator, columns: taken.extend(columns))
-    cum(rows, "sum", {"number": "x"})
-    assert taken == ["number"]
-    with pytest.raises(InvalidPostProcessingError, match="cum takes numbers; text has texts"):
-        cum(rows, "sum", {"number": "x", "text": "y"})
+TEXTS = pd.DataFrame({"int": [1, None, 3], "text": ["a", None, "b"]})
+
+
+def test_a_pivot_table_of_texts_is_not_added_up() -> None:
+    bounded = chart_bounds._bounded_pivot(lambda df, *_, **__: df)
+    with pytest.raises(UnprocessableEntity, match="text has texts"):
+        bounded(TEXTS, ["int"], [], ["text"], aggfunc="Average")
+    bounded(TEXTS, ["int"], [], ["text"], aggfunc="Count")
+    bounded(TEXTS, ["int"], [], ["int"])
 
 
 @pytest.mark.parametrize(
@@ -112,39 +117,6 @@ def test_the_names_of_the_dashboards_are_within_bounds() -> None:
 
 
 ROWS = pd.DataFrame({"x": range(1_000), "y": range(1_000), "one": 1})
-TIMES = ROWS.set_index(pd.date_range("2026-01-01", periods=1_000, freq="D"))
-
-
-@pytest.mark.parametrize(
-    ("operation", "rows", "options", "cells"),
-    [
-        ("pivot", ROWS, {"index": ["x"], "columns": ["y"], "aggregates": {"one": {}, "y": {}}}, 2_000_000),
-        ("pivot", ROWS, {"index": ["x"], "columns": ["one"], "aggregates": {"y": {}}}, 1_000),
-        ("pivot", ROWS, {"index": ["x"], "columns": ["unknown"], "aggregates": {"y": {}}}, 1_000),
-        ("histogram", ROWS, {"column": "x", "groupby": ["y"], "bins": 7}, 7_000),
-        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y"]}, 1_000_000),
-        ("boxplot", ROWS, {"groupby": ["x"], "metrics": ["y", "one"]}, 2_000_000),
-        ("rank", ROWS, {"metric": "x", "group_by": "y"}, 100_000),
-        ("rank", ROWS, {"metric": "x"}, 100),
-        ("resample", TIMES, {"rule": "1s", "method": "asfreq"}, 999 * 86_400 * 3),
-        ("resample", TIMES, {"rule": "ME", "method": "asfreq"}, 999 * 24 * 3),
-        ("resample", ROWS, {"rule": "1s", "method": "asfreq"}, 0),
-    ],
-)
-def test_cells_are_counted_before_they_are_made(
-    operation: str, rows: pd.DataFrame, options: dict[str, Any], cells: int
-) -> None:
-    assert cells_made(operation, rows, options) == cells
-
-
-def test_an_operation_of_too_many_cells_is_not_begun() -> None:
-    begun = []
-    pivot = chart_bounds._bounded("pivot", lambda rows, **options: begun.append(options))
-    pivot(ROWS, index=["x"], columns=["one"], aggregates={"y": {}})
-    assert len(begun) == 1
-    with pytest.raises(InvalidPostProcessingError, match="pivot would make more than 1,000,000 cells; filter"):
-        pivot(ROWS, index=["x"], columns=["y"], aggregates={"y": {}, "one": {}})
-    assert len(begun) == 1
 
 
 @pytest.mark.parametrize(

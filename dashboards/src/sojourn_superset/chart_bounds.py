@@ -15,8 +15,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import RequestEntityTooLarge, UnprocessableEntity
+
+from sojourn_superset.operation_bounds import (
+    BYTES_OF_A_VALUE,
+    CELLS_OF_A_GROUP,
+    LARGEST_ANSWER_BYTES,
+    MOST_CELLS,
+    bound_operations,
+    leaves,
+    refuse_excess_of_operations,
+    require,
+    require_short,
+)
 
 MOST_QUERIES = 10
 """Queries of a question. Superset's pages send four at most."""
@@ -26,38 +37,16 @@ MOST_NAMES = 300
 """Columns and metrics of a question, those in filters and orders included."""
 MOST_FILTER_VALUES = 5_000
 """Values in the filters of a question: Superset parses the statement that they become, 0.1 ms for each."""
-LARGEST_ANSWER_BYTES = 128 * 2**20
-"""Largest answer to a question, estimated from its row limits and labels."""
-BYTES_OF_A_VALUE = 16
-"""What a value counts for in that estimate, beside its label."""
 LAYER_OVERRIDES = frozenset({"granularity", "time_grain_sqla", "time_range", "time_shift"})
 """What an annotation layer may change of its chart. Superset's schema has the same names, but not all routes use it."""
-MOST_VALUES = 1_000
-"""Names and numbers of a query's operations."""
-LARGEST_NUMBER = 1_000
-"""Largest number in an operation: bins, rows of a window, periods."""
-LONGEST_NAME_CHARACTERS = 255
-"""Longest label, and longest text in an operation: as long as the name of a dataset's column. An answer repeats it."""
 LARGEST_QUESTION_BYTES = 2**20
 """Largest question, as JSON. A filter of many values adds to it."""
 LONGEST_TIME_CHARACTERS = 250
 """Longest start or end of a range of time: the parser calls itself for each word."""
-MOST_CELLS = 1_000_000
-"""Most cells that an operation makes."""
 MOST_CELLS_OF_A_FILE = {"xlsx": 500_000, "csv": 1_000_000}
 """Most cells of what a request downloads: writing a cell of text takes 18 µs as xlsx, and 10 µs as csv."""
-CELLS_OF_A_GROUP = {"boxplot": 1_000, "rank": 100, "aggregate": 100}
-"""What a group of an operation that calls Python for each counts for; a box plot does so for each metric."""
-
-#: Operations whose result can be larger than the rows, and their options that name columns to group by.
-GROUPING = {
-    "pivot": ("index", "columns"),
-    "histogram": ("groupby",),
-    "boxplot": ("groupby",),
-    "rank": ("group_by",),
-    "aggregate": ("groupby",),
-    "resample": (),
-}
+ADDING = re.compile("Sum|Average|Median|Sample")
+"""Aggregates of a pivot table whose result is none of the values."""
 AGGREGATES = frozenset({"COUNT_DISTINCT", "COUNT", "SUM", "AVG", "MIN", "MAX"})
 """Aggregates of a metric that is not written in SQL."""
 
@@ -70,25 +59,25 @@ def refuse_excess(queries: Sequence[Mapping[str, Any]]) -> None:
     QueryObjectValidationError
         If there are too many or too long parts, or one is not as Superset has it.
     """
-    _require(len(queries) <= MOST_QUERIES, f"a chart asks at most {MOST_QUERIES} queries; there are {len(queries)}")
+    require(len(queries) <= MOST_QUERIES, f"a chart asks at most {MOST_QUERIES} queries; there are {len(queries)}")
     size = sum(len(json.dumps(query, default=str)) for query in queries)
-    _require(size <= LARGEST_QUESTION_BYTES, f"a chart's question has at most {LARGEST_QUESTION_BYTES // 2**20} MiB")
+    require(size <= LARGEST_QUESTION_BYTES, f"a chart's question has at most {LARGEST_QUESTION_BYTES // 2**20} MiB")
     for name in ("post_processing", "time_offsets", "annotation_layers"):
         count = sum(len(query.get(name) or ()) for query in queries)
-        _require(count <= MOST_PARTS, f"{name} has at most {MOST_PARTS} entries; there are {count}")
-    values = sum(1 for query in queries for each in _filters(query) for _ in _leaves(each.get("val")))
-    _require(values <= MOST_FILTER_VALUES, f"filters have at most {MOST_FILTER_VALUES:,} values; there are {values:,}")
+        require(count <= MOST_PARTS, f"{name} has at most {MOST_PARTS} entries; there are {count}")
+    values = sum(1 for query in queries for each in _filters(query) for _ in leaves(each.get("val")))
+    require(values <= MOST_FILTER_VALUES, f"filters have at most {MOST_FILTER_VALUES:,} values; there are {values:,}")
     parts = [part for query in queries for part in _columns_and_metrics(query) if part[1] is not None]
-    _require(len(parts) <= MOST_NAMES, f"a chart has at most {MOST_NAMES} columns and metrics; there are {len(parts)}")
+    require(len(parts) <= MOST_NAMES, f"a chart has at most {MOST_NAMES} columns and metrics; there are {len(parts)}")
     for kind, part in parts:
         _refuse_malformed(kind, part)
     for query in queries:
         # Superset joins the rows of each offset by the columns, which repeat unless metrics group them.
-        _require(not query.get("time_offsets") or bool(query.get("metrics")), "time_offsets require metrics")
-        _refuse_excess_of_operations([each for each in query.get("post_processing") or () if each])
+        require(not query.get("time_offsets") or bool(query.get("metrics")), "time_offsets require metrics")
+        refuse_excess_of_operations([each for each in query.get("post_processing") or () if each])
         for layer in query.get("annotation_layers") or ():
             others = sorted(set(layer.get("overrides") or ()) - LAYER_OVERRIDES)
-            _require(not others, f"an annotation layer overrides {', '.join(sorted(LAYER_OVERRIDES))}; not {others}")
+            require(not others, f"an annotation layer overrides {', '.join(sorted(LAYER_OVERRIDES))}; not {others}")
 
 
 def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
@@ -108,7 +97,7 @@ def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[
             *metrics * (1 + len(query.get("time_offsets") or ())),
         ] or columns
         size += (query.get("row_limit") or 0) * sum(len(label) + BYTES_OF_A_VALUE for label in labels)
-    _require(
+    require(
         size <= LARGEST_ANSWER_BYTES,
         f"the answer may have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; lower the row limit, "
         "or choose fewer columns and metrics",
@@ -117,41 +106,6 @@ def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[
 
 def _label(part: Any) -> str:
     return str(part.get("label") or "") if isinstance(part, Mapping) else str(part)
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise QueryObjectValidationError(message)
-
-
-def _refuse_excess_of_operations(operations: Sequence[Mapping[str, Any]]) -> None:
-    values = list(_leaves([each.get("options") for each in operations]))
-    _require(len(values) <= MOST_VALUES, f"post_processing has at most {MOST_VALUES:,} names and numbers")
-    for value in values:
-        if isinstance(value, str):
-            _require_short(value)
-        elif isinstance(value, int | float):
-            _require(abs(value) <= LARGEST_NUMBER, f"a number of post_processing is at most {LARGEST_NUMBER:,}")
-    for each in operations:
-        operation, options = each.get("operation"), each.get("options") or {}
-        # Some rules for their number, which numpy takes by name, have no bound.
-        _require(operation != "histogram" or isinstance(options.get("bins", 0), int), "bins is a number")
-        # Where three of them select a name a hundred times each, there are a million columns.
-        names = list(_leaves(options.get("columns"))) if operation == "select" else []
-        _require(len(names) == len(set(names)), "select names each column once")
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the names and values within a value of JSON."""
-    if isinstance(value, Mapping):
-        yield from value
-        for part in value.values():
-            yield from _leaves(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _leaves(part)
-    elif value is not None:
-        yield value
 
 
 def _columns_and_metrics(query: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -169,79 +123,16 @@ def _filters(query: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _refuse_malformed(kind: str, part: Any) -> None:
     """Go on if a column or metric has a name that is not too long, and what Superset takes for granted."""
     if isinstance(part, str):
-        _require_short(part)
+        require_short(part)
     elif isinstance(part, Mapping):
         label, aggregate = part.get("label"), part.get("aggregate")
-        _require(label is None or isinstance(label, str), "a label is a text")
-        _require_short(label or "")
+        require(label is None or isinstance(label, str), "a label is a text")
+        require_short(label or "")
         if kind == "column":
-            _require({"label", "sqlExpression"} <= set(part), "a column is a name, or has a label and sqlExpression")
+            require({"label", "sqlExpression"} <= set(part), "a column is a name, or has a label and sqlExpression")
         elif part.get("expressionType") == "SIMPLE":
             choices = ", ".join(sorted(AGGREGATES))
-            _require(aggregate in AGGREGATES, f"a metric's aggregate is one of {choices}; write others in SQL")
-
-
-def _require_short(name: str) -> None:
-    _require(
-        len(name) <= LONGEST_NAME_CHARACTERS,
-        f"a name has at most {LONGEST_NAME_CHARACTERS} characters; {name[:20]!r}… has {len(name):,}",
-    )
-
-
-def cells_made(operation: str, rows: Any, options: Mapping[str, Any]) -> int:
-    """Return how many cells an operation makes of a data frame, at most."""
-    if operation == "resample":
-        return _steps(rows.index, options.get("rule")) * len(rows.columns)
-    columns: list[Any] = []
-    for name in GROUPING[operation]:
-        named = options.get(name) or []
-        columns += [named] if isinstance(named, str) else list(named)
-    groups = math.prod(len(rows[each].drop_duplicates()) for each in columns if each in rows)
-    if operation == "pivot":
-        return groups * len(options.get("aggregates") or ())
-    if operation == "histogram":
-        return groups * int(options.get("bins", 1))
-    return groups * len(options.get("metrics") or [None]) * CELLS_OF_A_GROUP[operation]
-
-
-def _steps(times: Any, rule: Any) -> int:
-    """Return how many steps of a rule, such as `1D`, are between the first and the last time."""
-    from pandas import DatetimeIndex, Timedelta
-    from pandas.tseries.frequencies import to_offset
-
-    if not isinstance(times, DatetimeIndex) or times.empty:
-        return 0
-    try:
-        step = Timedelta(to_offset(rule))
-    except ValueError:
-        # Steps of different lengths, such as months; the shortest is an hour of business.
-        step = Timedelta(hours=1)
-    return int((times.max() - times.min()) / step)
-
-
-def _bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(operation)
-    def bounded(rows: Any, **options: Any) -> Any:
-        if cells_made(name, rows, options) > MOST_CELLS:
-            raise InvalidPostProcessingError(
-                f"{name} would make more than {MOST_CELLS:,} cells; filter, or group by fewer columns"
-            )
-        return operation(rows, **options)
-
-    return bounded
-
-
-def _of_numbers(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation that adds up the rows before each row, for columns without texts: they would grow."""
-
-    @functools.wraps(operation)
-    def bounded(rows: Any, operator: str, columns: Mapping[str, str]) -> Any:
-        for name in columns or ():
-            if name in rows and any(isinstance(value, str) for value in rows[name].to_numpy().flat):
-                raise InvalidPostProcessingError(f"cum takes numbers; {name} has texts")
-        return operation(rows, operator=operator, columns=columns)
-
-    return bounded
+            require(aggregate in AGGREGATES, f"a metric's aggregate is one of {choices}; write others in SQL")
 
 
 def _bounded_pivot(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,6 +147,10 @@ def _bounded_pivot(make: Callable[..., Any]) -> Callable[..., Any]:
             cells <= most,
             f"the pivot table would have {cells:,} cells, more than {most:,}; download its rows, or filter",
         )
+        if ADDING.match(options.get("aggfunc", "Sum")):
+            texts = [each for each in metrics if each in df and any(isinstance(value, str) for value in df[each])]
+            if texts:
+                raise UnprocessableEntity(f"{texts[0]} has texts, which do not add up; download its rows")
         return make(df, rows, columns, metrics, **options)
 
     return bounded
@@ -324,7 +219,7 @@ def bound_charts() -> None:
     from superset.commands.streaming_export.base import BaseStreamingCSVExportCommand
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
-    from superset.utils import csv, date_parser, excel, pandas_postprocessing
+    from superset.utils import csv, date_parser, excel
 
     create, time_of = QueryContextFactory.create, date_parser.datetime_eval
 
@@ -361,6 +256,4 @@ def bound_charts() -> None:
     # What Superset does to the rows of a download as the browser does it for the page.
     client_processing.pivot_df = _bounded_pivot(client_processing.pivot_df)
     client_processing.post_processors["table"] = _bounded_formats(client_processing.table)
-    pandas_postprocessing.cum = _of_numbers(pandas_postprocessing.cum)
-    for name in GROUPING:
-        setattr(pandas_postprocessing, name, _bounded(name, getattr(pandas_postprocessing, name)))
+    bound_operations()
