@@ -10,8 +10,9 @@ import yaml
 
 from sojourn_ingest.formats.content.text_encoding import utf8_of
 
-#: Values that a document may stand for once its aliases are put in, and how deep they may be nested.
-MOST_VALUES = 1_000_000
+#: Values of a document once its aliases are put in, and how deep they may be nested. One that is none of its type takes
+#: a kilobyte, for its message.
+MOST_VALUES = 200_000
 MOST_DEPTH = 100
 #: Characters of a number: in base 60, as 1:30:00, it takes the square of its length to read one.
 LONGEST_NUMBER = 1_000
@@ -36,6 +37,24 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     def _refuse_other_keys(node: yaml.MappingNode) -> None:
         if sum(key.tag != "tag:yaml.org,2002:str" for key, _ in node.value) > MOST_OTHER_KEYS:
             raise yaml.YAMLError(f"a mapping has more than {MOST_OTHER_KEYS} keys that are not texts; quote them")
+
+
+def refuse_many_values(content: Any) -> None:
+    """Go on if a document that was read otherwise, such as JSON, has few enough values.
+
+    Raises
+    ------
+    ValueError
+        If it has more than `MOST_VALUES`.
+    """
+    values, unread = 0, [content]
+    while unread:
+        value = unread.pop()
+        values += 1
+        if isinstance(value, list | dict):
+            unread.extend(value.values() if isinstance(value, dict) else value)
+    if values > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
 
 
 def _refuse_explosion(text: bytes | str) -> None:
@@ -68,7 +87,7 @@ def _refuse_explosion(text: bytes | str) -> None:
             sizes[anchor] = count
         open_values[-1][0] += count
         if open_values[-1][0] > MOST_VALUES:
-            raise yaml.YAMLError(f"its aliases expand to more than {MOST_VALUES:,} values; use fewer aliases")
+            raise yaml.YAMLError(f"more than {MOST_VALUES:,} values, with what its aliases expand to")
 
 
 def _refuse_long_number(scalar: yaml.ScalarEvent) -> None:

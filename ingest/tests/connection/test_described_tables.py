@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.formats.connection.connection_mapping import KnownConnections
 from sojourn_ingest.formats.content.parquet_batches import LARGEST_BATCH_BYTES, parquet_batches
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.registry import Registry
@@ -52,6 +53,12 @@ def described(tmp_path: Path) -> Path:
     path = tmp_path / "made-up.yaml"
     path.write_text(DESCRIPTION)
     return path
+
+
+def test_a_translation_is_as_short_as_a_label(described: Path) -> None:
+    described.write_text(DESCRIPTION.replace("D: adsl", f"D: {'a' * 257}"))
+    with pytest.raises(InputError, match="at most 256 characters"):
+        KnownConnections.load(described)
 
 
 def test_a_csv_row_is_converted(described: Path, tmp_path: Path) -> None:

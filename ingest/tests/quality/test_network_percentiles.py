@@ -47,6 +47,14 @@ def test_values_off_their_scale_are_refused_and_counted(tmp_path: Path) -> None:
     }
 
 
+def test_a_document_has_so_many_percentiles(tmp_path: Path) -> None:
+    values = {f"p{number / 100:g}": 1 for number in range(9_999)}
+    content = {"sample_counts": {}, "metrics": {"latency_ms": values, "download_throughput_mbps": values}}
+    rows, reading = read(tmp_path, json.dumps(content).encode())
+    assert len(rows) == reading.records_read == 10_000
+    assert reading.refused == {"percentile: more than 10,000 of a document": 2 * 9_999 - 10_000}
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,20 @@ def test_sample_run(sample: Path) -> None:
     assert {row["measurement"] for row in tables["run_source"]} == {
         "capture_before", "capture_after", "queue_log", "queue_counters", "tcp_polls", "iperf3", "ping",
     }  # fmt: skip
+
+
+def test_many_flows_are_read_in_time_and_endless_ones_refused(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    ends = {"src": "192.0.2.1", "dst": "192.0.2.2", "dport": 443}
+    flows = [{"role": "tcp", "proto": "tcp", "sport": port, **ends} for port in range(20_000)]
+    path.write_text(json.dumps(minimal(flows=flows)))
+    began = time.process_time()
+    assert len(read(path)["run_flow"]) == 20_000
+    assert time.process_time() - began < 20
+    for text in (json.dumps(minimal(flows=[{}] * 200_000)), "schema: testbed-manifest/1\nflows: [" + "{}," * 200_000):
+        path.write_text(text + "]" * (text[0] != "{"))
+        with pytest.raises(InputError, match="more than 200,000 values"):
+            read(path)
 
 
 def test_files_the_manifest_does_not_list_are_bound_by_name(tmp_path: Path) -> None:

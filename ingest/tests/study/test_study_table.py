@@ -74,6 +74,19 @@ def test_units_codes_patterns_and_derived_queue_size(runs: StudyTable, tmp_path:
     assert second["queue_size_bdp"] is None
 
 
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        (DESCRIPTION.replace("constant: call", f"constant: {'c' * 257}"), "at most 256 characters"),
+        (DESCRIPTION.replace("alone: solo", f"alone: {'s' * 257}"), "at most 256 characters"),
+        (DESCRIPTION.replace("- table", "- &a\n        table") + "      - *a\n" * 100, "at most 100 items"),
+    ],
+)
+def test_what_rows_repeat_is_bounded(description: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_description(description.encode())
+
+
 @pytest.mark.parametrize("left_out", ["queue_size_bytes", "bandwidth_bps"])
 def test_a_queue_without_what_its_size_in_bdp_follows_from_has_none(tmp_path: Path, left_out: str) -> None:
     description = tmp_path / "study.yaml"

@@ -99,7 +99,8 @@ def found_files(listed: Iterable[ListedInput], sources: list[Path]) -> dict[List
     likely = [path for path in candidates if path.stat().st_size in lengths]
     matches: dict[tuple[str, int], Path] = {}
     by_content: dict[str, Path] = {}
-    for several in (likely, [path for path in candidates if path not in set(likely)]):
+    others = {*candidates} - {*likely}
+    for several in (likely, [path for path in candidates if path in others]):
         if all(one.content_hash in by_content for one in wanted):
             break
         for path in several:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -59,8 +60,7 @@ class AccessRuleFile(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> AccessRuleFile:
-        ids = [rule.id for rule in self.rules]
-        repeated = {name for name in ids if ids.count(name) > 1}
+        repeated = {name for name, count in Counter(rule.id for rule in self.rules).items() if count > 1}
         if repeated:
             raise ValueError(f"rule {', '.join(sorted(repeated))} is declared twice; name each rule once")
         return self

@@ -79,9 +79,11 @@ impl<T: OfInterval> ByTime<T> {
         });
     }
 
-    /// Take out the first `count`; what came late must have been merged.
+    /// Take out the first `count`, and give back memory that is not needed for the rest; what came late must have been
+    /// merged.
     pub(crate) fn take_first(&mut self, count: usize) -> impl Iterator<Item = T> {
-        self.ordered.drain(..count.min(self.ordered.len()))
+        let rest = self.ordered.split_off(count.min(self.ordered.len()));
+        std::mem::replace(&mut self.ordered, rest).into_iter()
     }
 
     /// All of them in order; what came late must have been merged.

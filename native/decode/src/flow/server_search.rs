@@ -15,6 +15,8 @@ use crate::twos_complement::TwosComplement;
 const PACKETS: u16 = 24;
 /// Packets with a payload that pass until a message that has begun is whole: clients that hide it send a byte in each.
 const PACKETS_OF_MESSAGES: u16 = 2048;
+/// Times that a message is read anew whenever more of it is there; after them, only when an eighth more is.
+const READ_OFTEN: u16 = 64;
 
 #[derive(Debug)]
 enum Message {
@@ -28,9 +30,42 @@ enum Message {
 struct Reading {
     direction: Direction,
     message: Message,
+    /// How often it was read, and how many bytes were there the last time.
+    times_read: u16,
+    bytes_read: usize,
 }
 
 impl Reading {
+    fn new(direction: Direction, message: Message) -> Self {
+        Self {
+            direction,
+            message,
+            times_read: 0,
+            bytes_read: 0,
+        }
+    }
+
+    /// How many bytes are there from the start on.
+    fn bytes(&self) -> usize {
+        match &self.message {
+            Message::Tls(_, assembly) => assembly.beginning().len(),
+            Message::Quic(crypto) => crypto.messages().len(),
+        }
+    }
+
+    /// Whether enough is new for the message to be read again; if so, this counts as having read it.
+    fn is_due(&mut self) -> bool {
+        let bytes = self.bytes();
+        let more = bytes.saturating_sub(self.bytes_read);
+        let enough = self.times_read < READ_OFTEN || more >= self.bytes_read / 8 || self.is_full();
+        if more == 0 || !enough {
+            return false;
+        }
+        self.times_read = self.times_read.saturating_add(1);
+        self.bytes_read = bytes;
+        true
+    }
+
     /// Whether it waits for the start of what the other end sends, which may be no handshake.
     fn waits_in_vain(&self, direction: Direction) -> bool {
         match &self.message {
@@ -41,10 +76,11 @@ impl Reading {
 
     /// Whether no further byte can be kept.
     fn is_full(&self) -> bool {
-        match &self.message {
-            Message::Tls(_, assembly) => assembly.beginning().len() >= tls::STREAM_BYTES,
-            Message::Quic(crypto) => crypto.messages().len() >= HELLO_BYTES,
-        }
+        let most = match &self.message {
+            Message::Tls(..) => tls::STREAM_BYTES,
+            Message::Quic(_) => HELLO_BYTES,
+        };
+        self.bytes() >= most
     }
 }
 
@@ -107,10 +143,8 @@ impl ServerSearch {
                 _ if begins => sequence,
                 _ => return self.finish_if_over(server),
             };
-            self.reading = Some(Box::new(Reading {
-                direction,
-                message: Message::Tls(start, Assembly::new(tls::STREAM_BYTES)),
-            }));
+            let message = Message::Tls(start, Assembly::new(tls::STREAM_BYTES));
+            self.reading = Some(Box::new(Reading::new(direction, message)));
         }
         if let Some(reading) = &mut self.reading {
             if reading.direction == direction {
@@ -153,10 +187,8 @@ impl ServerSearch {
             // The first packet, or the first after a Retry, from which other keys follow.
             match ClientCrypto::begin(&initial) {
                 Ok(crypto) => {
-                    self.reading = Some(Box::new(Reading {
-                        direction,
-                        message: Message::Quic(Box::new(crypto)),
-                    }));
+                    let message = Message::Quic(Box::new(crypto));
+                    self.reading = Some(Box::new(Reading::new(direction, message)));
                 }
                 Err(why) if self.reading.is_none() => {
                     let server = server.get_or_insert_default();
@@ -198,9 +230,12 @@ impl ServerSearch {
 
     /// See whether the message is whole, or, at the end, what of it is there.
     fn judge(&mut self, server: &mut Option<Box<Server>>, at_end: bool) {
-        let Some(reading) = self.reading.as_deref() else {
+        let Some(reading) = self.reading.as_deref_mut() else {
             return;
         };
+        if !at_end && !reading.is_due() {
+            return;
+        }
         let names = self.names;
         let mut tell = |progress: Progress<ClientHello<'_>>, source| {
             let (hello, over) = match progress {

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import Identifier, Name, describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import Identifier, Label, Name, describes, parse_as, text_of
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import table
 
@@ -39,7 +39,7 @@ class ConnectionField(BaseModel, extra="forbid"):
     source: str = Field(alias="from")
     unit: str | None = None
     null_when: list[str | int | float] = []
-    codes: dict[str, str] | None = None
+    codes: dict[str, Label] | None = None
 
 
 class ConnectionTableMapping(BaseModel, extra="forbid"):

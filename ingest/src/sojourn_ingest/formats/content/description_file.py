@@ -16,6 +16,7 @@ from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.hosts_in_text import addresses_in
+from sojourn_ingest.schema.column import LONGEST_LABEL
 from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml
 
@@ -38,6 +39,8 @@ def _has_no_address(name: str) -> str:
 LONGEST_NAME = 64
 #: Name of a table or a queue log.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME), AfterValidator(_has_no_address)]
+#: A text that a column has, in all rows or in those with a code.
+Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 #: Identifier of a study or a data set.
 Identifier = Annotated[
     str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=LONGEST_NAME), AfterValidator(_has_no_address)

@@ -15,6 +15,8 @@ from sojourn_ingest.formats.series.series_rows import number
 from sojourn_ingest.schema import table
 
 PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,6})?)")
+#: Of all quantities of a document.
+MOST_PERCENTILES: Final = 10_000
 WHAT: Final = "percentiles of tests"
 #: Largest value of each quantity; none is negative.
 LARGEST: Final = {
@@ -54,6 +56,9 @@ class NetworkPercentiles(Format):
             )
             for name, value in values.items():
                 match = PERCENTILE.fullmatch(name)
+                if len(rows) == MOST_PERCENTILES:
+                    reading.refuse(f"percentile: more than {MOST_PERCENTILES:,} of a document")
+                    continue
                 if match is None or not _is_value(metric, value):
                     reading.refuse("percentile: not a number on the quantity's scale")
                     continue

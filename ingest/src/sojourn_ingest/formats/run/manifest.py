@@ -16,13 +16,15 @@ from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.formats.run.declared_flow import Count, DeclaredFlow, ManifestPart, rtp_hint
 from sojourn_ingest.validation_message import one_line
-from sojourn_ingest.yaml_text import load_yaml
+from sojourn_ingest.yaml_text import load_yaml, refuse_many_values
 
 SCHEMA = "testbed-manifest/1"
 #: Of what is read of a manifest: a field of the same name as a column of the lake's ``run`` is a fact, and raises it.
 VERSION = "run-manifest-11"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
+#: Rules, and names of servers in them: a capture's flows are compared with each.
+MOST_RULES = 200
 
 # Seconds whose nanoseconds fit 63 bits: until the year 2262.
 Epoch = Annotated[float, Field(ge=0, lt=9.2e9)]
@@ -100,13 +102,15 @@ class _Clock(ManifestPart):
     mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
 
 
+#: Without a path; no file system has longer ones.
+FileName = Annotated[str, Field(pattern=r"^[^/\\\x00]+$", max_length=255)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Part(ManifestPart):
     """One of the files that a capture was written to; ``sha256`` is that of its plain content."""
 
-    name: str = Field(pattern=r"^[^/\\\x00]+$")
+    name: FileName
     sha256: Sha256 | None = None
 
 
@@ -114,7 +118,7 @@ class _File(ManifestPart):
     """A file of the run, or, of a capture, the files that it was written to one after the other."""
 
     sha256: Sha256 | None = None
-    parts: list[Part | Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]] | None = Field(default=None, min_length=1)
+    parts: list[Part | FileName] | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _is_known(self) -> _File:
@@ -215,8 +219,11 @@ class Manifest(ManifestPart):
 
     @model_validator(mode="after")
     def _rules_can_take_a_flow(self) -> Manifest:
+        has_rules = not all(each.is_tuple for each in self.flows)
+        if has_rules and sum(1 + len(flow.server_name or ()) for flow in self.flows) > MOST_RULES:
+            raise ValueError(f"flows: rules with names of servers are at most {MOST_RULES}; 5-tuples alone may be more")
         for number, flow in enumerate(self.flows):
-            if not all(each.is_tuple for each in self.flows):
+            if has_rules:
                 # The reader of captures needs its addresses.
                 flow.rule(number)
             if flow.rest and number < len(self.flows) - 1:
@@ -254,7 +261,11 @@ def _load(source: Source) -> dict[str, Any]:
     with open_plain(source) as handle:
         text = read_whole(handle, MAX_BYTES)
     try:
-        content = json.loads(text) if text.lstrip().startswith(b"{") else load_yaml(text)
+        if text.lstrip().startswith(b"{"):
+            content = json.loads(text)
+            refuse_many_values(content)
+        else:
+            content = load_yaml(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError("corrupt_record", f"manifest is not valid JSON or YAML: {one_line(error)}") from error
     if not isinstance(content, dict):

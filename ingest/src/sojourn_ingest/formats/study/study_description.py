@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import Identifier, Name, describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import Identifier, Label, Name, describes, parse_as, text_of
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
 
@@ -70,9 +70,9 @@ class FieldMapping(BaseModel, extra="forbid"):
     """
 
     source: str | None = Field(default=None, alias="from")
-    constant: str | float | int | bool | None = None
+    constant: Label | float | int | bool | None = None
     pattern: str | None = None
-    codes: dict[str, str] | None = None
+    codes: dict[str, Label] | None = None
     null_when: list[str] = []
     unit: str | None = None
     counts_restarts: bool = False
@@ -143,7 +143,8 @@ class TableMapping(BaseModel, extra="forbid"):
 
     name: Name
     header: list[str] = Field(min_length=1)
-    outputs: list[OutputMapping] = Field(min_length=1)
+    #: Each reads all rows.
+    outputs: list[OutputMapping] = Field(min_length=1, max_length=100)
 
     @model_validator(mode="after")
     def _check(self) -> TableMapping:

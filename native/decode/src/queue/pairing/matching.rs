@@ -29,6 +29,9 @@ use crate::queue::pairing::rows::PacketRows;
 use crate::queue::pairing::unlogged_drops::UnloggedDrops;
 use crate::queue::queued_packet::{Fate, QueueState, QueuedPacket};
 
+/// Packets whose end is awaited at a time; of more, the ends of the oldest were not seen.
+const MOST_OPEN: usize = 1 << 20;
+
 /// Packets whose end is awaited, and the totals of their events.
 #[derive(Debug)]
 pub(crate) struct QueuePairing {
@@ -38,6 +41,8 @@ pub(crate) struct QueuePairing {
     /// Only where drops are not logged.
     unlogged: UnloggedDrops,
     unseen_enqueues: i64,
+    most_open: usize,
+    given_up: bool,
     queues: u32,
     intervals: QueueIntervals,
     losses: LossSpans,
@@ -51,6 +56,8 @@ impl QueuePairing {
             open: OpenPackets::new(),
             unlogged: UnloggedDrops::default(),
             unseen_enqueues: 0,
+            most_open: MOST_OPEN,
+            given_up: false,
             queues: 0,
             intervals: QueueIntervals::new(interval_ns, longest_silence_ns),
             losses: LossSpans::default(),
@@ -67,7 +74,7 @@ impl QueuePairing {
 
     /// Dequeues whose enqueue was not seen, and enqueues whose end was not, `None` if they are too many to know.
     pub(crate) fn left_open(&self) -> Option<(i64, i64)> {
-        let abandoned = self.unlogged.abandoned()?;
+        let abandoned = self.unlogged.abandoned().filter(|_| !self.given_up)?;
         Some((self.unseen_enqueues, (self.open.len() + abandoned) as i64))
     }
 
@@ -91,6 +98,9 @@ impl QueuePairing {
                 let index = self.rows.begin(queue, event);
                 if let Some(packet) = self.rows.get(index) {
                     packet.enqueue = Some(QueueState::of(event));
+                }
+                if self.open.len() >= self.most_open {
+                    self.give_up_oldest();
                 }
                 self.open.insert(key, index);
                 self.intervals.arrived(queue, now_ns, event.packet_bytes);
@@ -261,6 +271,19 @@ impl QueuePairing {
         let (queue, packet_bytes) = (packet.queue, packet.packet_bytes);
         self.intervals.dropped_in_queue(queue, gone_ns, packet_bytes);
         self.rows.ended(index);
+    }
+
+    /// Censor the older half of the packets whose end is awaited.
+    fn give_up_oldest(&mut self) {
+        self.given_up = true;
+        let mut oldest: Vec<_> = self.open.iter().map(|(key, index)| (*index, *key)).collect();
+        oldest.sort_unstable();
+        oldest.truncate(oldest.len().div_ceil(2));
+        for (index, key) in oldest {
+            self.open.remove(&key);
+            self.count_left(key.1, index);
+            self.censor(index);
+        }
     }
 
     fn censor(&mut self, index: i64) {

@@ -23,6 +23,8 @@ pub(super) const MOST_IDLE_FLOWS: usize = 4096;
 const MOST_IDLE_PACKETS: usize = 16;
 /// Flows and packets of them that are kept before those that are over are looked for.
 pub(super) const FEWEST_SWEPT: usize = 1 << 14;
+/// The same of the packets of a queue.
+const FEWEST_OF_A_QUEUE: usize = 64;
 
 /// A flow at a queue.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -50,6 +52,16 @@ impl Equivalent<FlowKey> for FlowLookup<'_> {
     }
 }
 
+/// Packets of a queue.
+#[derive(Debug, Default)]
+struct Present {
+    count: usize,
+    /// In the order of their enqueue. Those that have ended stay in it until the next sweep.
+    packets: Vec<BufferKeyed>,
+    /// More packets than these call for a sweep.
+    sweep_above: usize,
+}
+
 /// Open packets by queue and flow, and those of them that are gone.
 #[derive(Debug)]
 pub(crate) struct UnloggedDrops {
@@ -63,7 +75,7 @@ pub(crate) struct UnloggedDrops {
     /// Packets that are gone without an event, in the order of when that was seen.
     gone: VecDeque<(i64, BufferKeyed)>,
     /// Open packets of each queue that are not known to be gone.
-    present: Vec<i64>,
+    present: Vec<Present>,
     abandoned: HashSet<BufferKey>,
     abandoned_all: bool,
 }
@@ -93,10 +105,17 @@ impl UnloggedDrops {
         let (_, queue) = packet.key;
         let place = queue as usize;
         if self.present.len() <= place {
-            self.present.resize(place + 1, 0);
+            self.present.resize_with(place + 1, Present::default);
         }
         if let Some(present) = self.present.get_mut(place) {
-            *present += 1;
+            if present.packets.len() > present.sweep_above {
+                present
+                    .packets
+                    .retain(|packet| open.get(&packet.key) == Some(&packet.index));
+                present.sweep_above = FEWEST_OF_A_QUEUE.max(2 * present.packets.len());
+            }
+            present.count += 1;
+            present.packets.push(packet);
         }
         let Some(flow) = network.map(|network| &network.flow) else {
             return;
@@ -179,22 +198,20 @@ impl UnloggedDrops {
     ) {
         let (_, queue) = key;
         let newest = open.get(&key).copied();
-        let alone = i64::from(newest.is_some());
-        let present = self.present.get(queue as usize).copied().unwrap_or(0);
-        if packets != alone || present <= alone {
+        let alone = usize::from(newest.is_some());
+        let Some(present) = self.present.get_mut(queue as usize) else {
+            return;
+        };
+        if packets != alone as i64 || present.count <= alone {
             return;
         }
-        let mut left: Vec<_> = open
-            .iter()
-            .filter(|((_, other), index)| *other == queue && Some(**index) != newest)
-            .map(|(key, index)| BufferKeyed {
-                key: *key,
-                index: *index,
-            })
-            .collect();
-        left.sort_unstable_by_key(|packet| packet.index);
+        let newest = newest.map(|index| BufferKeyed { key, index });
+        let left = std::mem::replace(&mut present.packets, newest.into_iter().collect());
         for packet in left {
-            self.mark_gone(packet, now_ns, rows);
+            let is_newest = newest.is_some_and(|newest| newest.index == packet.index);
+            if !is_newest && open.get(&packet.key) == Some(&packet.index) {
+                self.mark_gone(packet, now_ns, rows);
+            }
         }
     }
 
@@ -205,9 +222,7 @@ impl UnloggedDrops {
         if row.gone_ns.is_none() {
             row.gone_ns = Some(now_ns);
             self.gone.push_back((now_ns, packet));
-            if let Some(present) = self.present.get_mut(packet.key.1 as usize) {
-                *present -= 1;
-            }
+            self.count_left(packet.key.1);
         }
     }
 
@@ -249,8 +264,12 @@ impl UnloggedDrops {
         if rows.get(index).is_none_or(|packet| packet.gone_ns.is_some()) {
             return;
         }
+        self.count_left(queue);
+    }
+
+    fn count_left(&mut self, queue: u32) {
         if let Some(present) = self.present.get_mut(queue as usize) {
-            *present -= 1;
+            present.count = present.count.saturating_sub(1);
         }
     }
 }

@@ -288,3 +288,61 @@ fn a_sweep_leaves_what_is_queued_in_its_order() {
     let fates: Vec<_> = packets.iter().map(|packet| packet.fate).collect();
     assert_eq!(fates, [Fate::DroppedInQueue, Fate::Dequeued]);
 }
+
+#[test]
+fn a_queue_that_is_empty_again_and_again_costs_nothing_for_the_packets_of_another() {
+    let mut pairing = QueuePairing::new(false, 100_000_000, 86_400_000_000_000);
+    for skb in 0..100_000u32 {
+        pairing.event(1, &mut of_flow(Enqueue, skb.into(), skb.into(), 7, 2));
+    }
+    let began = std::time::Instant::now();
+    for pair in 0..50_000u32 {
+        for (skb, queued) in [(1, 2), (2, 2), (3, 1)] {
+            let time_ns = 200_000 + i64::from(pair);
+            let mut event = of_flow(Enqueue, time_ns, 10 * u64::from(pair) + skb, 9, queued);
+            pairing.event(0, &mut event);
+        }
+    }
+    // To walk all of the other queue each time takes minutes.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    pairing.close();
+    let rows = handed_out(&mut pairing, usize::MAX);
+    let fates = |queue| {
+        let of_queue = rows.iter().filter(move |packet| packet.queue == queue);
+        of_queue
+            .clone()
+            .filter(|packet| packet.fate == Fate::DroppedInQueue)
+            .count()
+    };
+    assert_eq!((fates(0), fates(1)), (149_999, 0));
+}
+
+#[test]
+fn of_packets_whose_ends_are_missing_only_so_many_are_awaited() {
+    for drops_logged in [false, true] {
+        let mut pairing = QueuePairing::new(drops_logged, 100_000_000, 86_400_000_000_000);
+        pairing.most_open = 1000;
+        for skb in 0..1500u16 {
+            pairing.event(0, &mut of_flow(Enqueue, skb.into(), skb.into(), skb, 2));
+            assert!(pairing.open.len() <= 1000);
+        }
+        assert_eq!(pairing.left_open(), None);
+        for skb in [499, 1499] {
+            pairing.event(0, &mut of_flow(Dequeue, 2000, skb.into(), skb, 2));
+        }
+        pairing.close();
+        let rows = handed_out(&mut pairing, usize::MAX);
+        let dequeued: Vec<_> = rows
+            .iter()
+            .filter(|packet| packet.fate == Fate::Dequeued)
+            .collect();
+        assert_eq!(rows.len(), 1501);
+        assert_eq!(
+            dequeued
+                .iter()
+                .filter(|packet| packet.sojourn_ns == Some(501))
+                .count(),
+            1
+        );
+    }
+}
