@@ -55,6 +55,10 @@ def test_what_is_too_much_or_malformed_is_refused(name: str) -> None:
             [operations(("select", {"columns": list(map(str, range(999)))}))],
             [operations(("select", {"columns": list(map(str, range(1_000)))}))],
         ),
+        (
+            [operations(("compare", {"source_columns": ["x", "x"], "compare_columns": ["y", "z"]}))],
+            [operations(("contribution", {"rename_columns": ["x", "x"]}))],
+        ),
         ([operations(("select", {"columns": ["x", "y"]}))], [operations(("select", {"columns": ["x", "x"]}))]),
         ([{"post_processing": [None, {"operation": "flatten"}]}], [{"post_processing": [None] * 41}]),
     ],

@@ -11,7 +11,7 @@ from flask import Flask
 from superset.exceptions import InvalidPostProcessingError
 from superset.utils import pandas_postprocessing
 
-from sojourn_superset.operation_bounds import as_numbers, bounded, cells_made, within_answer
+from sojourn_superset.operation_bounds import answer_bytes, as_numbers, bounded, cells_made, within_answer
 
 ROWS = pd.DataFrame({"x": range(1_000), "y": range(1_000), "one": 1})
 TIMES = ROWS.set_index(pd.date_range("2026-01-01", periods=1_000, freq="D"))
@@ -68,7 +68,9 @@ def test_texts_are_not_added_up(operation: str, options: dict[str, Any]) -> None
         ("rank", ROWS, {"metric": "x", "group_by": "y"}, 100_000),
         ("rank", ROWS, {"metric": "x"}, 100),
         ("resample", TIMES, {"rule": "1s", "method": "asfreq"}, 999 * 86_400 * 3),
-        ("resample", TIMES, {"rule": "ME", "method": "asfreq"}, 999 * 24 * 3),
+        ("resample", TIMES, {"rule": "1M", "method": "asfreq"}, 999 // 28 * 3),
+        ("resample", TIMES, {"rule": "1AS", "method": "asfreq"}, 999 // 365 * 3),
+        ("resample", TIMES, {"rule": "BH", "method": "asfreq"}, 999 * 24 * 3),
         ("resample", ROWS, {"rule": "1s", "method": "asfreq"}, 0),
     ],
 )
@@ -76,6 +78,12 @@ def test_cells_are_counted_before_they_are_made(
     operation: str, rows: pd.DataFrame, options: dict[str, Any], cells: int
 ) -> None:
     assert cells_made(operation, rows, options) == cells
+
+
+@pytest.mark.parametrize("rule", ["x", "-1D", "0D", None, 5])
+def test_what_is_no_step_of_time_is_refused(rule: Any) -> None:
+    with pytest.raises(InvalidPostProcessingError, match="is no step of time"):
+        cells_made("resample", TIMES, {"rule": rule})
 
 
 def test_an_operation_of_too_many_cells_is_not_begun() -> None:
@@ -98,11 +106,30 @@ def test_labels_do_not_double_with_each_operation(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "made", [pd.DataFrame(0, index=range(4_001), columns=range(1_000)), pd.DataFrame({("x" * 2**27, "y"): []})]
+    "made", [pd.DataFrame(0, index=range(8_001), columns=range(1_000)), pd.DataFrame({("x" * 2**27, "y"): []})]
 )
 def test_what_an_operation_makes_is_within_bounds(made: pd.DataFrame) -> None:
     with pytest.raises(InvalidPostProcessingError, match="or too long labels"):
         bounded("flatten", lambda rows: made)(ROWS)
+
+
+@pytest.mark.parametrize("name", ["compare", "contribution", "cum", "diff", "rolling"])
+def test_many_columns_are_not_added(name: str) -> None:
+    begun: list[str] = []
+    operate = bounded(name, lambda rows, **options: begun.append(name) or rows)
+    rows = pd.DataFrame({"x": range(100_000)})
+    several = {name: list(map(str, range(79))) for name in ("columns", "source_columns", "rename_columns")}
+    operate(rows, **several)
+    with pytest.raises(InvalidPostProcessingError, match="8,100,000 cells, more than 8,000,000"):
+        operate(rows, **{option: [*names, "x"] for option, names in several.items()})
+    assert begun == [name]
+
+
+def test_an_answer_counts_as_json() -> None:
+    labels = ["x", ("a", "ä"), "\U0001f600" * 3, '"\n']
+    rows = pd.DataFrame([[1, "text", b"bytes", "ü\n"]] * 2, columns=pd.Index(labels, tupleize_cols=False))
+    written = len(json.dumps([{str(label): 0 for label in labels}] * 2))
+    assert written <= answer_bytes(rows) <= written + 2 * 4 * 16 + 2 * (4 + 5 * 12 + 10)
 
 
 def test_the_answers_to_a_request_are_bounded_together() -> None:

@@ -23,6 +23,7 @@ from sojourn_superset.operation_bounds import (
     LARGEST_ANSWER_BYTES,
     MOST_CELLS,
     bound_operations,
+    label_bytes,
     leaves,
     refuse_excess_of_operations,
     require,
@@ -96,7 +97,7 @@ def refuse_large_answer(queries: Sequence[Mapping[str, Any]], columns: Sequence[
             *map(_label, query.get("columns") or ()),
             *metrics * (1 + len(query.get("time_offsets") or ())),
         ] or columns
-        size += (query.get("row_limit") or 0) * sum(len(label) + BYTES_OF_A_VALUE for label in labels)
+        size += (query.get("row_limit") or 0) * sum(label_bytes(label) + BYTES_OF_A_VALUE for label in labels)
     require(
         size <= LARGEST_ANSWER_BYTES,
         f"the answer may have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; lower the row limit, "

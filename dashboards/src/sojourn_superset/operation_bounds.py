@@ -7,6 +7,7 @@ pivot table has a cell for each pair, a correlation one for each pair of columns
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
@@ -27,8 +28,8 @@ BYTES_OF_A_VALUE = 16
 """What a value counts for in that estimate, beside its label."""
 MOST_CELLS = 1_000_000
 """Most cells that an operation makes."""
-MOST_CELLS_OF_ROWS = 4_000_000
-"""Most cells of the rows that an operation returns, unless it got more."""
+MOST_CELLS_OF_ROWS = 8_000_000
+"""Most cells of the rows that an operation returns: twice as many as a statement has."""
 CELLS_OF_A_GROUP = {"boxplot": 1_000, "rank": 100, "aggregate": 100}
 """What a group of an operation that calls Python for each counts for; a box plot does so for each metric."""
 
@@ -42,6 +43,18 @@ GROUPING = {
     "resample": (),
 }
 
+APPENDING = {
+    "compare": "source_columns",
+    "contribution": "rename_columns",
+    "cum": "columns",
+    "diff": "columns",
+    "rolling": "columns",
+}
+"""Operations that add columns to the rows, and their options that name as many."""
+LONGEST_ESCAPE = 12
+"""Most characters of JSON for a byte or character, such as an emoji."""
+STEPS_COMPARED = 50
+"""Steps of `resample` of which the shortest counts."""
 CHOOSING = frozenset({"argmax", "argmin", "count", "count_nonzero", "max", "min", "nanmax", "nanmin"})
 """Operators of an operation whose result is one of the values, or a count of them."""
 RUNNING = frozenset({"cumprod", "cumsum"})
@@ -77,9 +90,10 @@ def refuse_excess_of_operations(operations: Sequence[Mapping[str, Any]]) -> None
             require(all(isinstance(each, int | float) for each in numbers), "an option of an aggregate is a number")
         kind = options.get("rolling_type", "mean")
         require(operation != "rolling" or kind in ROLLING, f"rolling_type is one of {', '.join(sorted(ROLLING))}")
-        for names in options.values():
+        for name in ("columns", "rename_columns"):
             # Where three operations select a name a hundred times each, there are a million columns.
-            texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+            texts = [each for each in leaves(options.get(name)) if isinstance(each, str)]
+            texts = texts if isinstance(options.get(name), list) else []
             require(len(texts) == len(set(texts)), f"{operation} names each column once")
 
 
@@ -121,17 +135,18 @@ def cells_made(operation: str, rows: Any, options: Mapping[str, Any]) -> int:
 
 
 def _steps(times: Any, rule: Any) -> int:
-    """Return how many steps of a rule, such as `1D`, are between the first and the last time."""
-    from pandas import DatetimeIndex, Timedelta
-    from pandas.tseries.frequencies import to_offset
+    """Return how many steps of a rule, such as `1D`, are between the first and the last time, at most."""
+    from pandas import DatetimeIndex, Timedelta, Timestamp, date_range
 
     if not isinstance(times, DatetimeIndex) or times.empty:
         return 0
     try:
-        step = Timedelta(to_offset(rule))
-    except ValueError:
-        # Steps of different lengths, such as months; the shortest is an hour of business.
-        step = Timedelta(hours=1)
+        # Steps may have different lengths, such as months or the hours of a working week.
+        some = date_range(Timestamp(2026, 1, 1), periods=STEPS_COMPARED, freq=rule)
+        step = (some[1:] - some[:-1]).min()
+    except (ValueError, TypeError) as error:
+        raise InvalidPostProcessingError(f"{rule!r} is no step of time") from error
+    _require(rule is not None and step > Timedelta(0), f"{rule!r} is no step of time")
     return int((times.max() - times.min()) / step)
 
 
@@ -157,9 +172,14 @@ def bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
             name not in GROUPING or cells_made(name, rows, options) <= MOST_CELLS,
             f"{name} would make more than {MOST_CELLS:,} cells; filter, or group by fewer columns",
         )
+        cells = len(rows) * (len(rows.columns) + len(options.get(APPENDING.get(name, "")) or ()))
+        _require(
+            name not in APPENDING or cells <= MOST_CELLS_OF_ROWS,
+            f"{name} would make {cells:,} cells, more than {MOST_CELLS_OF_ROWS:,}; filter, or choose fewer columns",
+        )
         made = operation(as_numbers(rows, _summed(name, rows, options)), **options)
         _require(
-            made.size <= max(MOST_CELLS_OF_ROWS, rows.size) and _characters(made) <= LARGEST_ANSWER_BYTES,
+            made.size <= MOST_CELLS_OF_ROWS and sum(map(label_bytes, made.columns)) <= LARGEST_ANSWER_BYTES,
             f"{name} makes more than {MOST_CELLS_OF_ROWS:,} cells, or too long labels; filter, or choose fewer columns",
         )
         return made
@@ -173,7 +193,7 @@ def within_answer(operate: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(operate)
     def within_bounds(query: Any, rows: Any) -> Any:
         made = operate(query, rows)
-        size = len(made) * (_characters(made) + BYTES_OF_A_VALUE * len(made.columns))
+        size = answer_bytes(made)
         if has_request_context():
             size = g.answer_bytes = g.get("answer_bytes", 0) + size
         _require(
@@ -186,10 +206,24 @@ def within_answer(operate: Callable[..., Any]) -> Callable[..., Any]:
     return within_bounds
 
 
-def _characters(rows: Any) -> int:
-    """Return how many characters the labels of all columns have together."""
-    labels = (label if isinstance(label, tuple) else (label,) for label in rows.columns)
-    return sum(len(str(part)) for label in labels for part in label)
+def answer_bytes(rows: Any) -> int:
+    """Return the size of rows as JSON, in which each row repeats the labels."""
+    size = len(rows) * sum(label_bytes(label) + BYTES_OF_A_VALUE for label in rows.columns)
+    for place, kind in enumerate(rows.dtypes):
+        if kind.hasobject:
+            size += sum(_text_bytes(value) for value in rows.iloc[:, place] if isinstance(value, str | bytes))
+    return size
+
+
+def label_bytes(label: Any) -> int:
+    """Return the size of a label as JSON; of several levels, all of them."""
+    return sum(_text_bytes(str(part)) for part in (label if isinstance(label, tuple) else (label,)))
+
+
+def _text_bytes(value: str | bytes) -> int:
+    if isinstance(value, bytes):
+        return LONGEST_ESCAPE * len(value)
+    return len(value) if value.isascii() and value.isprintable() else len(json.dumps(value))
 
 
 def _require(holds: bool, message: str) -> None:

@@ -307,15 +307,17 @@ def _mmdb(tree: bytes, nodes: int, data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("tree", "data"),
     [
+        # Twenty nodes, of which both branches are the next one, and at the end an empty record: a million networks.
+        (b"".join(bytes([0, 0, node]) * 2 for node in [*range(1, 20), 36]), b"\xe0"),
         # A node whose children are itself; a record whose value is a pointer to itself; an array of itself.
         (b"\x00\x00\x00" * 2, b""),
         (b"\x00\x00\x11" * 2, b"\x20\x00"),
         (b"\x00\x00\x11" * 2, b"\x01\x04\x20\x00"),
     ],
 )
-def test_a_prefix_list_with_a_cycle_is_refused(tree: bytes, data: bytes, tmp_path: Path) -> None:
+def test_a_prefix_list_whose_branches_meet_is_refused(tree: bytes, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "cycle.mmdb"
-    path.write_bytes(_mmdb(tree, 1, data))
+    path.write_bytes(_mmdb(tree, len(tree) // 6, data))
     with pytest.raises(InputError, match="damaged MMDB file"):
         PrefixList.load(path)
 

@@ -39,6 +39,9 @@ DESCRIPTION = dedent(
 )
 
 
+NO_NAMES = ", ".join(f"n{number}: []" for number in range(2_000))
+
+
 def source_of(path: Path) -> Source:
     content = path.read_bytes()
     return Source(path=path, compression="none", head=content[:65536], plain_bytes=len(content))
@@ -78,6 +81,12 @@ def test_units_codes_patterns_and_derived_queue_size(runs: StudyTable, tmp_path:
     ("description", "message"),
     [
         (DESCRIPTION.replace("constant: call", f"constant: {'c' * 257}"), "at most 256 characters"),
+        (DESCRIPTION.replace("([0-9]+)", "((?:a?){0,90}b{20})"), "pattern: its repetitions make it longer than 2,000"),
+        (
+            DESCRIPTION.replace("{ constant: cubic }", f"{{ constant: x, null_where: {{{NO_NAMES}}} }}"),
+            "fields and conditions are at most 2,000, not 2,009",
+        ),
+        (DESCRIPTION.replace("- name", "- &a\n    name") + "  - *a\n" * 100, "at most 100 items"),
         (DESCRIPTION.replace("alone: solo", f"alone: {'s' * 257}"), "at most 256 characters"),
         (DESCRIPTION.replace("- table", "- &a\n        table") + "      - *a\n" * 100, "at most 100 items"),
     ],

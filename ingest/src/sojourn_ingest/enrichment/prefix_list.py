@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -131,7 +132,7 @@ def _mmdb_rows(path: Path) -> Rows:
     countries: list[str | None] = []
     try:
         with maxminddb.open_database(path, maxminddb.MODE_MEMORY) as database:
-            for network, record in database:
+            for network, record in _networks(database):
                 prefixes.append(str(network))
                 asns.append(_asn(_first(record, ("autonomous_system_number", "asn"))))
                 countries.append(_country(_first(record, ("country", "registered_country", "country_code"))))
@@ -142,6 +143,15 @@ def _mmdb_rows(path: Path) -> Rows:
     ) as error:  # fmt: skip
         raise InputError("corrupt_record", f"{path}: damaged MMDB file: {one_line(error)}") from error
     return prefixes, asns, countries
+
+
+def _networks(database: maxminddb.Reader) -> Iterator[tuple[Any, Any]]:
+    """Yield the networks of a database with their records, which are no more than a tree of its nodes has."""
+    most = database.metadata().node_count + 1
+    for number, (network, record) in enumerate(database):
+        if number == most:
+            raise maxminddb.InvalidDatabaseError("branches of its tree meet again")
+        yield network, record
 
 
 def _first(record: Any, names: tuple[str, ...]) -> Any:

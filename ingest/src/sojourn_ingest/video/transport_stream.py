@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sojourn_ingest.formats.content.expansion import refuse_expansion
 from sojourn_ingest.formats.content.streams_in_a_row import StrayBytesError, XzStreams
+from sojourn_ingest.input_error import InputError
 from sojourn_ingest.operator_error import OperatorError
 
 MP2T: Final = 33
@@ -82,28 +84,36 @@ def transport_stream(capture: Path, out: Path, ssrc: int | None = None) -> Trans
     VideoError
         The capture cannot be read, or has no such stream, or several and none was named.
     """
-    payloads: dict[int, dict[int, bytes]] = {}
+    # Where each payload is in a file: a clip of an hour would not fit into memory.
+    places: dict[int, dict[int, tuple[int, int]]] = {}
     highest: dict[int, int] = {}
     packets: Counter[int] = Counter()
-    for source, number, payload in _rtp_packets(capture):
-        if ssrc is not None and source != ssrc:
-            continue
-        last = highest.get(source, number + ALL_NUMBERS)
-        # The number nearest to the highest so far: sequence numbers start again after 65,535.
-        extended = last + (number - last + HALF_OF_NUMBERS) % ALL_NUMBERS - HALF_OF_NUMBERS
-        highest[source] = max(last, extended)
-        packets[source] += 1
-        payloads.setdefault(source, {}).setdefault(extended, payload)
-    if not payloads:
-        which = "" if ssrc is None else f" with SSRC {ssrc}"
-        raise VideoError(f"{capture}: no RTP packet of payload type {MP2T}{which}; send the clip as MPEG-2 TS over RTP")
-    if len(payloads) > 1:
-        listed = ", ".join(f"{source} ({count} packets)" for source, count in sorted(packets.items()))
-        raise VideoError(f"{capture}: several streams of payload type {MP2T}: {listed}; choose one with --ssrc")
-    ((stream, by_number),) = payloads.items()
-    with out.open("wb") as handle:
-        for number in sorted(by_number):
-            handle.write(by_number[number])
+    with tempfile.TemporaryFile() as payloads:
+        for source, number, payload in _rtp_packets(capture):
+            if ssrc is not None and source != ssrc:
+                continue
+            last = highest.get(source, number + ALL_NUMBERS)
+            # The number nearest to the highest so far: sequence numbers start again after 65,535.
+            extended = last + (number - last + HALF_OF_NUMBERS) % ALL_NUMBERS - HALF_OF_NUMBERS
+            highest[source] = max(last, extended)
+            packets[source] += 1
+            of_source = places.setdefault(source, {})
+            if extended not in of_source:
+                of_source[extended] = (payloads.tell(), len(payload))
+                payloads.write(payload)
+        if not places:
+            which = "" if ssrc is None else f" with SSRC {ssrc}"
+            raise VideoError(
+                f"{capture}: no RTP packet of payload type {MP2T}{which}; send the clip as MPEG-2 TS over RTP"
+            )
+        if len(places) > 1:
+            listed = ", ".join(f"{source} ({count} packets)" for source, count in sorted(packets.items()))
+            raise VideoError(f"{capture}: several streams of payload type {MP2T}: {listed}; choose one with --ssrc")
+        ((stream, by_number),) = places.items()
+        with out.open("wb") as handle:
+            for _, (offset, length) in sorted(by_number.items()):
+                payloads.seek(offset)
+                handle.write(payloads.read(length))
     span = max(by_number) - min(by_number) + 1
     return TransportStream(out, stream, len(by_number), span - len(by_number))
 
@@ -111,6 +121,10 @@ def transport_stream(capture: Path, out: Path, ssrc: int | None = None) -> Trans
 @contextmanager
 def _readable(capture: Path) -> Iterator[Path]:
     """Yield the capture as tshark can read it: xz is the one compression that it does not know."""
+    try:
+        refuse_expansion(capture)
+    except InputError as error:
+        raise VideoError(f"{capture}: {error.message}") from error
     if capture.suffix != ".xz":
         yield capture
         return

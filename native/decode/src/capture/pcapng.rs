@@ -3,6 +3,8 @@
 //! Blocks are framed and read field by field: a parser of whole blocks refuses what the format allows (the crate
 //! that reads the pcap header drops time resolutions that are a power of 2) and hides where a block is damaged.
 
+use std::collections::BTreeMap;
+
 use crate::capture::record::{MAXIMUM_RECORD_BYTES, cut};
 use crate::input::bytes::{be_u16, be_u32, le_u32};
 use crate::input::source::PlainReader;
@@ -67,7 +69,7 @@ pub(crate) struct PcapngReader {
     big_endian: bool,
     interfaces: Vec<Interface>,
     /// Packets of each link type so far, in the order of their first ones; there are few.
-    link_records: Vec<(u32, u64)>,
+    link_records: BTreeMap<u32, u64>,
     /// Simple packet blocks carry no time; they get that of the packet before, and none where there is none.
     last_ns: i64,
     /// The block handed out last still occupies the buffer; it is given up on the next call.
@@ -90,7 +92,7 @@ impl PcapngReader {
             source,
             big_endian: false,
             interfaces: Vec::new(),
-            link_records: Vec::new(),
+            link_records: BTreeMap::new(),
             last_ns: CapturedPacket::NO_TIME_NS,
             held_bytes: 0,
         };
@@ -107,19 +109,15 @@ impl PcapngReader {
     }
 
     /// Numbers of the packets' link types in all sections, and how many packets of each had been read.
-    pub(crate) fn link_records(&self) -> &[(u32, u64)] {
-        &self.link_records
+    pub(crate) fn link_records(&self) -> Vec<(u32, u64)> {
+        self.link_records
+            .iter()
+            .map(|(number, records)| (*number, *records))
+            .collect()
     }
 
     fn count(&mut self, link_number: u32) {
-        match self
-            .link_records
-            .iter_mut()
-            .find(|(number, _)| *number == link_number)
-        {
-            Some((_, records)) => *records += 1,
-            None => self.link_records.push((link_number, 1)),
-        }
+        *self.link_records.entry(link_number).or_default() += 1;
     }
 
     fn ends_in(&self, layer: &str, needed: usize, available: usize, offset: u64) -> Fault {

@@ -100,7 +100,7 @@ impl CaptureReader {
     pub(crate) fn link_records(&self) -> Vec<(u32, u64)> {
         match self {
             Self::Pcap(reader) => vec![reader.link_records()],
-            Self::Pcapng(reader) => reader.link_records().to_vec(),
+            Self::Pcapng(reader) => reader.link_records(),
         }
     }
 

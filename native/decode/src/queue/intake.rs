@@ -71,6 +71,7 @@ impl Intake {
                 if self.window.push(newest_ns, u8::MAX, Timed::Lost(events)).is_err() {
                     self.pairing.intervals().lost(events);
                 }
+                self.hand_on();
             }
             QueueItem::ClockOffset(offset_ns) => {
                 if self.events_read || self.log.clock_offset_ns.is_some() {
@@ -143,6 +144,11 @@ impl Intake {
             .losses()
             .event_read(self.window.newest_ns().unwrap_or(time_ns));
         self.summary.records_read += 1;
+        self.hand_on();
+    }
+
+    /// Hand on what need not wait any longer.
+    fn hand_on(&mut self) {
         let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
         while self.window.next_due(|timed| pair(timed, pairing, queues, log)) {}
     }

@@ -10,7 +10,15 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import Identifier, Label, Name, describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import (
+    MOST_TABLES,
+    Identifier,
+    Label,
+    Name,
+    describes,
+    parse_as,
+    text_of,
+)
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import table
 
@@ -100,7 +108,8 @@ class ConnectionDescription(BaseModel, extra="forbid"):
     licence: str
     url: str | None = None
     synthetic: bool
-    tables: list[ConnectionTableMapping] = Field(min_length=1)
+    #: A file is compared with each.
+    tables: list[ConnectionTableMapping] = Field(min_length=1, max_length=MOST_TABLES)
 
 
 @dataclass(frozen=True)

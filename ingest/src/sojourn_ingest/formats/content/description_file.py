@@ -39,6 +39,8 @@ def _has_no_address(name: str) -> str:
 LONGEST_NAME = 64
 #: Name of a table or a queue log.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=LONGEST_NAME), AfterValidator(_has_no_address)]
+#: Tables of a description.
+MOST_TABLES = 100
 #: A text that a column has, in all rows or in those with a code.
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 #: Identifier of a study or a data set.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -12,7 +14,15 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, Field, model_validator
 
-from sojourn_ingest.formats.content.description_file import Identifier, Label, Name, describes, parse_as, text_of
+from sojourn_ingest.formats.content.description_file import (
+    MOST_TABLES,
+    Identifier,
+    Label,
+    Name,
+    describes,
+    parse_as,
+    text_of,
+)
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
 
@@ -62,6 +72,18 @@ NUMBERS = {"qoe_score": "score_number", "rating": "rating_number", "rating_answe
 """Tables whose rows the reader numbers, with the column of the number."""
 
 
+MOST_LOOKS = 2_000
+"""Fields and conditions of a table's outputs: each looks at all rows."""
+MOST_STEPS = 2_000
+"""Characters of a pattern whose repetitions, such as ``{20}``, are written out: a character of a cell takes as many."""
+
+
+def steps_of(pattern: str) -> int:
+    """Return how many characters a pattern has at most, if its repetitions are written out."""
+    counts = re.findall(r"\{(\d*),?(\d*)\}", pattern)
+    return len(pattern) * math.prod(max(1, *(int(count or 1) for count in pair)) for pair in counts)
+
+
 class FieldMapping(BaseModel, extra="forbid"):
     """How one lake column comes from one column of the study's table, or is constant.
 
@@ -80,6 +102,8 @@ class FieldMapping(BaseModel, extra="forbid"):
 
     @model_validator(mode="after")
     def _check(self) -> FieldMapping:
+        if self.pattern is not None and steps_of(self.pattern) > MOST_STEPS:
+            raise ValueError(f"pattern: its repetitions make it longer than {MOST_STEPS:,} characters; use * or +")
         if (self.source is None) == (self.constant is None):
             raise ValueError("give either from or constant")
         if self.unit is not None and self.unit not in TEXT_UNITS and self.unit not in UNITS:
@@ -148,6 +172,11 @@ class TableMapping(BaseModel, extra="forbid"):
 
     @model_validator(mode="after")
     def _check(self) -> TableMapping:
+        mappings = [mapping for output in self.outputs for mapping in output.fields.values()]
+        conditions = sum(len(output.only_where) for output in self.outputs)
+        looks = conditions + sum(1 + len(mapping.null_where) for mapping in mappings)
+        if looks > MOST_LOOKS:
+            raise ValueError(f"table {self.name}: fields and conditions are at most {MOST_LOOKS:,}, not {looks:,}")
         for output in self.outputs:
             used = {mapping.source for mapping in output.fields.values() if mapping.source}
             used |= set(output.only_where)
@@ -252,7 +281,8 @@ class StudyDescription(BaseModel, extra="forbid"):
     demand: list[DemandRule] = []
     programmes: list[BandwidthProgramme] = []
     workloads: list[Workload] = []
-    tables: list[TableMapping] = []
+    #: A file is compared with each.
+    tables: list[TableMapping] = Field(default=[], max_length=MOST_TABLES)
 
 
 def parse_description(text: bytes) -> StudyDescription:
