@@ -245,11 +245,12 @@ def test_whoever_makes_charts_gets_operations_within_bounds(answers: dict[str, A
 def test_an_older_chart_that_superset_cannot_make_is_refused_in_words(answers: dict[str, Any]) -> None:
     of_viewer, of_admin = answers["viewer asks for older charts"], answers["admin asks for older charts"]
     assert {kind: answer[:4] for kind, answer in of_viewer.items()} == {
-        "table": "400 ", "bubble": "403 ", "bullet": "403 ", "nothing": "400 ",
+        "table": "400 ", "line": "400 ", "world_map": "403 ", "nothing": "400 ",
     }  # fmt: skip
     assert {answer[:4] for answer in of_admin.values()} == {"400 "}
-    assert "charts of kind 'table' are not served at this address" in of_admin["table"]
-    assert "the form of this bubble is incomplete" in of_admin["bubble"]
+    for kind in ("table", "line"):
+        assert f"charts of kind '{kind}' are not served at this address" in of_admin[kind]
+    assert "the form of this world_map is incomplete" in of_admin["world_map"]
 
 
 def test_a_range_of_time_has_its_first_day_and_not_its_end(answers: dict[str, Any]) -> None:

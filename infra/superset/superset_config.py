@@ -56,6 +56,13 @@ DB_SQLA_URI_VALIDATOR = validate_database_uri
 DB_CONNECTION_MUTATOR = only_the_api
 # Who makes no charts asks for the expressions and operations that charts have.
 CUSTOM_SECURITY_MANAGER = SecurityManager
+# Kinds of charts that nothing bounds, and that Superset itself is replacing: not in its gallery either. World maps stay.
+VIZ_TYPE_DENYLIST = [
+    "bubble", "bullet", "cal_heatmap", "chord", "compare", "country_map", "deck_arc", "deck_contour", "deck_geojson",
+    "deck_grid", "deck_heatmap", "deck_hex", "deck_multi", "deck_path", "deck_polygon", "deck_scatter",
+    "deck_screengrid", "event_flow", "horizon", "line", "mapbox", "paired_ttest", "para", "partition", "rose",
+    "time_pivot", "time_table",
+]  # fmt: skip
 # Nobody gets in without a login, and nobody makes one for themselves.
 AUTH_USER_REGISTRATION = False
 PUBLIC_ROLE_LIKE = None

@@ -51,6 +51,8 @@ APPENDING = {
     "rolling": "columns",
 }
 """Operations that add columns to the rows, and their options that name as many."""
+LISTS_OF_LABELS = 3
+"""How often an answer has its labels beside those in its rows."""
 LONGEST_ESCAPE = 12
 """Most characters of JSON for a byte or character, such as an emoji."""
 STEPS_COMPARED = 50
@@ -208,7 +210,8 @@ def within_answer(operate: Callable[..., Any]) -> Callable[..., Any]:
 
 def answer_bytes(rows: Any) -> int:
     """Return the size of rows as JSON, in which each row repeats the labels."""
-    size = len(rows) * sum(label_bytes(label) + BYTES_OF_A_VALUE for label in rows.columns)
+    # Beside each row, they stand in lists of their own.
+    size = (len(rows) + LISTS_OF_LABELS) * sum(label_bytes(label) + BYTES_OF_A_VALUE for label in rows.columns)
     for place, kind in enumerate(rows.dtypes):
         if kind.hasobject:
             size += sum(_text_bytes(value) for value in rows.iloc[:, place] if isinstance(value, str | bytes))
