@@ -56,7 +56,7 @@ DB_SQLA_URI_VALIDATOR = validate_database_uri
 DB_CONNECTION_MUTATOR = only_the_api
 # Who makes no charts asks for the expressions and operations that charts have.
 CUSTOM_SECURITY_MANAGER = SecurityManager
-# Kinds of charts that nothing bounds, and that Superset itself is replacing: not in its gallery either. World maps stay.
+# Kinds of charts that nothing bounds, and that Superset itself replaces: not in its gallery either. World maps stay.
 VIZ_TYPE_DENYLIST = [
     "bubble", "bullet", "cal_heatmap", "chord", "compare", "country_map", "deck_arc", "deck_contour", "deck_geojson",
     "deck_grid", "deck_heatmap", "deck_hex", "deck_multi", "deck_path", "deck_polygon", "deck_scatter",
@@ -90,10 +90,11 @@ AUTH_RATE_LIMIT = "10 per minute;200 per hour"
 def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset looks for
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
-    And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for, what is kept of
-    requests and how long they take, and list users to administrators only.
+    And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for, answers, what
+    is kept of requests and how long they take, and list users to administrators only.
     """
     # Superset's own modules can be imported only now that it is configured.
+    from sojourn_superset.answer_size import bound_answers, count_annotations
     from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.dashboard_layouts import keep_trees
     from sojourn_superset.kept_state import bound_kept_state
@@ -115,6 +116,8 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     bound_parsing()
     refuse_unknown_kinds()
     bound_charts()
+    bound_answers(app)
+    count_annotations()
     bound_kept_state(app)
     hide_other_users()
     keep_to_owners()

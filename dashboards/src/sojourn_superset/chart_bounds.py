@@ -17,13 +17,17 @@ from typing import Any
 
 from werkzeug.exceptions import RequestEntityTooLarge, UnprocessableEntity
 
-from sojourn_superset.operation_bounds import (
+from sojourn_superset.answer_size import (
     BYTES_OF_A_VALUE,
-    CELLS_OF_A_GROUP,
     LARGEST_ANSWER_BYTES,
+    LARGEST_JSON_BYTES,
+    label_bytes,
+    texts_bytes,
+)
+from sojourn_superset.operation_bounds import (
+    CELLS_OF_A_GROUP,
     MOST_CELLS,
     bound_operations,
-    label_bytes,
     leaves,
     refuse_excess_of_operations,
     require,
@@ -201,6 +205,9 @@ def _within_cells(kind: str, write: Callable[..., Any]) -> Callable[..., Any]:
         # A request may have several queries, each with a file of its own.
         g.cells_of_files = g.get("cells_of_files", 0) + rows.size
         _refuse_large_file(kind, g.cells_of_files)
+        g.texts_of_files = g.get("texts_of_files", 0) + texts_bytes(rows)
+        most = LARGEST_JSON_BYTES // 2**20
+        _require_few(g.texts_of_files <= LARGEST_JSON_BYTES, f"the texts of the file have more than {most} MiB; filter")
         return write(rows, *arguments, **named)
 
     return written

@@ -7,14 +7,14 @@ pivot table has a cell for each pair, a correlation one for each pair of columns
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from flask import g, has_request_context
 from superset.exceptions import InvalidPostProcessingError, QueryObjectValidationError
+
+from sojourn_superset.answer_size import LARGEST_ANSWER_BYTES, add_to_answer, label_bytes, rows_bytes
 
 MOST_VALUES = 1_000
 """Names and numbers of a query's operations."""
@@ -22,10 +22,6 @@ LARGEST_NUMBER = 1_000
 """Largest number in an operation: bins, rows of a window, periods."""
 LONGEST_NAME_CHARACTERS = 255
 """Longest label, and longest text in an operation: as long as the name of a dataset's column. An answer repeats it."""
-LARGEST_ANSWER_BYTES = 128 * 2**20
-"""Largest answer to a question, estimated from its row limits and labels."""
-BYTES_OF_A_VALUE = 16
-"""What a value counts for in that estimate, beside its label."""
 MOST_CELLS = 1_000_000
 """Most cells that an operation makes."""
 MOST_CELLS_OF_ROWS = 8_000_000
@@ -51,10 +47,6 @@ APPENDING = {
     "rolling": "columns",
 }
 """Operations that add columns to the rows, and their options that name as many."""
-LISTS_OF_LABELS = 3
-"""How often an answer has its labels beside those in its rows."""
-LONGEST_ESCAPE = 12
-"""Most characters of JSON for a byte or character, such as an emoji."""
 STEPS_COMPARED = 50
 """Steps of `resample` of which the shortest counts."""
 CHOOSING = frozenset({"argmax", "argmin", "count", "count_nonzero", "max", "min", "nanmax", "nanmin"})
@@ -195,38 +187,10 @@ def within_answer(operate: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(operate)
     def within_bounds(query: Any, rows: Any) -> Any:
         made = operate(query, rows)
-        size = answer_bytes(made)
-        if has_request_context():
-            size = g.answer_bytes = g.get("answer_bytes", 0) + size
-        _require(
-            size <= LARGEST_ANSWER_BYTES,
-            f"the answer would have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; choose shorter "
-            "labels, or filter",
-        )
+        add_to_answer(rows_bytes(made))
         return made
 
     return within_bounds
-
-
-def answer_bytes(rows: Any) -> int:
-    """Return the size of rows as JSON, in which each row repeats the labels."""
-    # Beside each row, they stand in lists of their own.
-    size = (len(rows) + LISTS_OF_LABELS) * sum(label_bytes(label) + BYTES_OF_A_VALUE for label in rows.columns)
-    for place, kind in enumerate(rows.dtypes):
-        if kind.hasobject:
-            size += sum(_text_bytes(value) for value in rows.iloc[:, place] if isinstance(value, str | bytes))
-    return size
-
-
-def label_bytes(label: Any) -> int:
-    """Return the size of a label as JSON; of several levels, all of them."""
-    return sum(_text_bytes(str(part)) for part in (label if isinstance(label, tuple) else (label,)))
-
-
-def _text_bytes(value: str | bytes) -> int:
-    if isinstance(value, bytes):
-        return LONGEST_ESCAPE * len(value)
-    return len(value) if value.isascii() and value.isprintable() else len(json.dumps(value))
 
 
 def _require(holds: bool, message: str) -> None:

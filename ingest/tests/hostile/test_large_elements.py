@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from results import read
+from tool_results import iperf3
 
+from sojourn_ingest.formats.call import numbered_dump, stream_rows
 from sojourn_ingest.formats.connection import ss_polls
 from sojourn_ingest.formats.content import nesting
 from sojourn_ingest.formats.queue import tc_poll_stream
+from sojourn_ingest.formats.series import ping
 
 TIME = 1_700_000_000
 SAMPLE = {
@@ -121,3 +125,95 @@ def test_a_poll_of_sockets_has_an_end(
     first_and_last = {TIME * 10**9, (TIME + 2) * 10**9}
     assert first_and_last <= {row["poll_start_ns"] for row in tables["tcp_poll"]}
     assert sum(reading.refused.values()) > 0
+
+
+PING = "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data."
+
+
+def reply(number: int) -> str:
+    return f"64 bytes from 10.0.0.1: icmp_seq={number} ttl=64 time=0.5 ms"
+
+
+def test_headings_of_ping_cost_no_more_one_after_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "ping.txt"
+    path.write_text(f"{PING}\n{reply(1)}\n" * 20_000)
+    began = time.process_time()
+    _, tables, reading = read(path)
+    # To look at all probes before each takes minutes.
+    assert time.process_time() - began < 30
+    assert (len(tables["series"]), reading.refused) == (20_000, {})
+    assert tables["series"][-1]["series_name"] == "ping 20000"
+
+
+def test_gaps_of_ping_become_no_more_rows_than_are_credible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ping, "MOST_IN_GAPS", 70_000)
+    path = tmp_path / "ping.txt"
+    # Beyond what wait for a late answer, losses are given in the order of their numbers.
+    path.write_text("\n".join([PING, *(reply(number * 30_000 % 65_536) for number in range(10))]))
+    began = time.process_time()
+    _, tables, reading = read(path)
+    assert time.process_time() - began < 20
+    lost = [row for row in tables["series"] if row["value"] is None]
+    assert (len(lost), len(tables["series"])) == (2 * 29_999, 2 * 29_999 + 10)
+    assert reading.refused == {"gap: too many probes without an answer for so few with one": 7}
+
+
+def test_long_names_of_targets_and_sockets_are_not_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "fping.txt"
+    lines = [f"{target} : [0], 64 bytes, 0.05 ms (0.05 avg, 0% loss)" for target in ("10.0.0.1", "a" * 300)]
+    path.write_text("\n".join(lines))
+    _, tables, reading = read(path)
+    assert (len(tables["series"]), reading.refused) == (1, {"the name of its target is too long": 1})
+    result = iperf3()
+    for interval in result["intervals"]:
+        for stream in interval["streams"]:
+            stream["socket"] = 10**4000
+    path = tmp_path / "iperf3.json"
+    path.write_text(json.dumps(result))
+    _, tables, reading = read(path)
+    assert {row["series_name"] for row in tables["series"] if "stream" in row["series_name"]} >= {
+        "stream bits_per_second"
+    }
+
+
+REPORT = {"type": 1, "10": 7, "11": "audio", "14": 7}
+
+
+def polls_of(path: Path, *rows: Any) -> tuple[int, Any]:
+    """Return how many rows a numbered dump of rtcstats with such lines has, and how it was read."""
+    lines = ["RTCStatsDump", json.dumps({"fileFormat": 3}), *map(json.dumps, rows)]
+    path.write_text("\n".join(lines) + "\n")
+    _, tables, reading = read(path)
+    return len(tables["call_poll"]), reading
+
+
+def test_connections_of_a_dump_cost_no_more_one_after_the_other(tmp_path: Path) -> None:
+    rows = [["g", f"PC_{number}", {"a": REPORT}, 1] for number in range(30_000)]
+    began = time.process_time()
+    count, reading = polls_of(tmp_path / "rtcstats.txt", *rows)
+    # To add up the reports of all connections each time takes minutes.
+    assert time.process_time() - began < 30
+    assert (count, reading.fault) == (30_000, None)
+
+
+def test_a_line_of_a_dump_does_not_stand_for_many_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbered_dump, "MOST_UNCHANGED", 40)
+    rows = [["g", "PC_0", {f"a{number}": REPORT | {"10": number} for number in range(10)}, 1]]
+    count, reading = polls_of(tmp_path / "rtcstats.txt", *rows, *[["g", "PC_0", {}, 1]] * 9)
+    assert count == 50
+    assert "more than 40 reports that polls do not change" in reading.fault.message
+
+
+def test_a_connection_has_so_many_reports_of_the_far_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_rows, "MOST_FAR_ENDS", 3)
+    remote = {"type": 3, "10": 7, "15": 1}
+    rows = [["g", "PC_0", {"a": REPORT, f"r{number}": remote}, 1] for number in range(6)]
+    count, reading = polls_of(tmp_path / "rtcstats.txt", *rows)
+    assert count == 3
+    assert "more than 3 reports of the far end" in reading.fault.message
+
+
+def test_an_impossible_time_ends_a_dump(tmp_path: Path) -> None:
+    rows = [["g", "PC_0", {"a": REPORT}, span] for span in (1, 10**400)]
+    count, reading = polls_of(tmp_path / "rtcstats.txt", *rows)
+    assert (count, reading.fault.reason) == (1, "corrupt_record")

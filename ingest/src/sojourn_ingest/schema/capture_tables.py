@@ -185,7 +185,7 @@ FLOW = Table(
         Column(
             "end_reason",
             STRING,
-            "why the record ends: capture_end, idle, ports_reused, or evicted (too many open flows, or much media)",
+            "why the record ends: capture_end, idle, ports_reused, or evicted (too many open flows, or too large ones)",
             nullable=False,
         ),
         Column(

@@ -25,7 +25,7 @@ use crate::server::name::ServerNames;
 const FLOW_BATCH_ROWS: usize = 16_384;
 /// Flows that are taken into a batch at a time.
 const FLOWS_TAKEN: usize = 256;
-/// Memory of media, calls and spin bits, of all open flows together. An hour of a stream of RTP takes 0.3 MB.
+/// Memory of segments, media, calls and spin bits, of all open flows together. An hour of a stream of RTP takes 0.3 MB.
 const KEPT_BYTES: usize = 1 << 29;
 /// How often, in packets, it is looked whether there is a batch to hand out.
 const STRIDE_PACKETS: u64 = 1024;

@@ -182,7 +182,7 @@ impl Flow {
         self.tcp.as_ref().is_some_and(|tcp| tcp.is_over())
     }
 
-    /// Memory that is kept of the flow's media, call and spin bit, of which one packet may need much, in bytes.
+    /// Memory that is kept of the flow's segments, media, call and spin bit, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         let rtp = self.rtp.as_ref().map_or(0, |rtp| {
             size_of::<PerDirection<RtpDirection>>() + rtp.fwd.kept_bytes() + rtp.rev.kept_bytes()
@@ -191,7 +191,8 @@ impl Flow {
             .call
             .as_ref()
             .map_or(0, |call| size_of::<CallState>() + call.kept_bytes());
-        rtp + call + self.spin.as_ref().map_or(0, |spin| spin.kept_bytes())
+        let tcp = self.tcp.as_ref().map_or(0, |tcp| tcp.kept_bytes());
+        tcp + rtp + call + self.spin.as_ref().map_or(0, |spin| spin.kept_bytes())
     }
 
     /// End the record: what is needed only while packets come is given up.

@@ -33,7 +33,7 @@ const CLOSED_IDLE_NS: i64 = 120_000_000_000;
 pub(crate) struct Bounds {
     pub(crate) idle_ns: i64,
     pub(crate) flows: usize,
-    /// Memory of media, calls and spin bits, of all open flows together.
+    /// Memory of segments, media, calls and spin bits, of all open flows together.
     pub(crate) kept_bytes: usize,
 }
 

@@ -25,6 +25,8 @@ GET_STATS: Final = frozenset(("getStats", "g", 1, "1"))
 BEGIN_OR_END: Final = frozenset(("create", 39, "39", "remove"))
 #: Numbers of types of reports of streams; others are not read.
 TYPES: Final = {"1": "inbound-rtp", "2": "outbound-rtp", "3": "remote-inbound-rtp"}
+#: Of all polls together: each takes time although no line names it.
+MOST_UNCHANGED: Final = 5_000_000
 UNCHANGED: Final[dict[str, Any]] = {}
 #: Numbers of the properties that are read.
 PROPERTIES: Final = {
@@ -67,6 +69,9 @@ class _Lines:
         self._number = 0
         self._time_ms = 0.0
         self._reports: dict[str, dict[str, None]] = {}
+        self._report_count = 0
+        #: Reports of which lines said nothing new.
+        self._unchanged = 0
 
     def take(self, rows: StreamRows, line: bytes) -> Facts:
         self._number += 1
@@ -83,11 +88,14 @@ class _Lines:
         span = row[-1] if len(row) >= 4 else None
         if isinstance(span, bool) or not isinstance(span, int | float):
             raise self._damage("without the time since the line before")
-        self._time_ms += span
+        try:
+            self._time_ms += span
+        except OverflowError as error:
+            raise self._damage("an impossible time since the line before") from error
         method, connection, value = row[:3]
         # Whatever else a method was called with names people and addresses.
         if isinstance(method, str | int) and method in BEGIN_OR_END:
-            self._reports.pop(str(connection), None)
+            self._report_count -= len(self._reports.pop(str(connection), {}))
             rows.forget(str(connection))
         elif isinstance(method, str | int) and method in GET_STATS:
             if not isinstance(connection, str | int):
@@ -104,6 +112,7 @@ class _Lines:
     def _changed(self, rows: StreamRows, connection: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """Yield each report of a stream that the peer connection has, with what is new of it."""
         present = self._reports.setdefault(connection, {})
+        before = len(present)
         for name, report in value.items():
             if report is None:
                 present.pop(name, None)
@@ -113,8 +122,12 @@ class _Lines:
                     present[name] = None
                 else:
                     present.pop(name, None)
-        if sum(map(len, self._reports.values())) > MOST_REPORTS:
+        self._report_count += len(present) - before
+        if self._report_count > MOST_REPORTS:
             raise InputError("corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has that many")
+        self._unchanged += len(present) - sum(name in present for name in value)
+        if self._unchanged > MOST_UNCHANGED:
+            raise InputError("corrupt_record", f"more than {MOST_UNCHANGED:,} reports that polls do not change")
         for name in present:
             report = value.get(name)
             yield name, _named(report) if isinstance(report, dict) else UNCHANGED

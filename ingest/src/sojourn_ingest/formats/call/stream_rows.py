@@ -21,6 +21,8 @@ from sojourn_ingest.schema.column import LONGEST_LABEL
 BATCH_ROWS: Final = 16_384
 #: Reports and streams that are remembered of one file; a call has tens.
 MOST_REPORTS: Final = 65_536
+#: Reports of the far end that are remembered of one connection: each poll looks at all of them.
+MOST_FAR_ENDS: Final = 1024
 LATEST_MS: Final = 9.2e12
 LARGEST_COUNT: Final = 2**53
 
@@ -130,6 +132,8 @@ class StreamRows:
         self._connections: dict[str, int] = {}
         self._reports: dict[str, dict[str, _Report]] = {}
         self._report_count = 0
+        #: By peer connection: those of its reports that say what the far end received.
+        self._far_ends: dict[str, dict[str, None]] = {}
         #: By peer connection: the time of its last poll, and whether that is a date.
         self._last_times: dict[str, tuple[float, bool]] = {}
         self._last: dict[tuple[int, int, str], tuple[int, str, list[Any]]] = {}
@@ -137,11 +141,13 @@ class StreamRows:
     def forget(self, connection: str) -> None:
         """Forget the reports of a peer connection, because another one takes its name."""
         self._report_count -= len(self._reports.pop(connection, {}))
+        self._far_ends.pop(connection, None)
 
     def remove(self, connection: str, name: str) -> None:
         """Forget one report, which the peer connection no longer has."""
         if self._reports.get(connection, {}).pop(name, None) is not None:
             self._report_count -= 1
+            self._far_ends.get(connection, {}).pop(name, None)
 
     def take(self, connection: str, time_ms: Any, reports: Iterable[tuple[str, Any]], *, whole: bool = False) -> Facts:
         """Take one poll of a peer connection; ``whole`` reports have every field, others only those that changed."""
@@ -154,6 +160,8 @@ class StreamRows:
         polled: list[_Report] = []
         for name, content in reports:
             report = self._update(by_name, name, content)
+            if report is not None:
+                self._note_far_end(connection, name, report)
             if report is not None and report.direction is not None:
                 polled.append(report)
         if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not 0 <= time_ms <= LATEST_MS:
@@ -171,9 +179,9 @@ class StreamRows:
             self._reading.refuse_once(CLOCK_NOT_SET)
         number = self._connections.setdefault(connection, len(self._connections))
         far_ends: dict[Any, Any] = {}
-        for report in by_name.values():
-            if report.role == "remote-inbound-rtp":
-                far_ends[report.of_local] = far_ends[report.ssrc] = report.values
+        for name in self._far_ends.get(connection, ()):
+            report = by_name[name]
+            far_ends[report.of_local] = far_ends[report.ssrc] = report.values
         emitted: set[tuple[int, str]] = set()
         for report in polled:
             self._give(number, poll_ns, UTC if is_date else UNSET, report, by_name, far_ends, emitted)
@@ -235,6 +243,16 @@ class StreamRows:
         stats_format = "legacy" if report.role.startswith("ssrc") else "standard"
         described = (report.media_kind, stats_format, poll_ns, clock)
         self._rows.append((self._polls, connection, ssrc, direction, stream_number, *described, *values))
+
+    def _note_far_end(self, connection: str, name: str, report: _Report) -> None:
+        far_ends = self._far_ends.setdefault(connection, {})
+        if report.role != "remote-inbound-rtp":
+            far_ends.pop(name, None)
+        elif name not in far_ends and len(far_ends) >= MOST_FAR_ENDS:
+            text = f"more than {MOST_FAR_ENDS:,} reports of the far end; no connection has that many"
+            raise InputError("corrupt_record", text)
+        else:
+            far_ends[name] = None
 
     def _update(self, reports: dict[str, _Report], name: str, content: Any) -> _Report | None:
         """Bring a report up to date; None if it is not of a stream."""

@@ -20,6 +20,7 @@ from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number, scaled
 from sojourn_ingest.formats.series.setting import setting_of
 from sojourn_ingest.host_names import HostNames
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 FILE = "iperf3 result"
 MAX_LINE_BYTES = 16 * 2**20
@@ -172,7 +173,7 @@ class _Result:
         streams = data.get("streams")
         for stream in streams if isinstance(streams, list) else ():
             for side, totals in stream.items() if isinstance(stream, dict) else ():
-                if isinstance(totals, dict):
+                if isinstance(totals, dict) and len(side) <= LONGEST_LABEL:
                     flow = _name(totals)
                     yield from self._totals(f"end {flow} {side}", flow, totals, self._direction(totals))
         for name in SUMS:
@@ -251,7 +252,8 @@ class _Result:
 
 def _name(stream: dict[str, Any]) -> str:
     socket = stream.get("socket")
-    return f"stream {socket}" if isinstance(socket, int) and not isinstance(socket, bool) else "stream"
+    is_socket = isinstance(socket, int) and not isinstance(socket, bool) and 0 <= socket < 2**31
+    return f"stream {socket}" if is_socket else "stream"
 
 
 def _value(stored: Any, factor: float) -> float | None:

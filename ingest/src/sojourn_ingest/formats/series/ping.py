@@ -7,6 +7,7 @@ times are known, the time of a lost probe is set between those of its neighbours
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -32,6 +33,7 @@ from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number
 from sojourn_ingest.formats.series.setting import setting_of
 from sojourn_ingest.formats.series.texts_for_people import what_people_wrote
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 MAX_LINE_BYTES = 65_536
 #: White space, and the bell that iputils rings after each reply (-a).
@@ -40,6 +42,9 @@ LINE_END = b" \t\r\n\v\f\a"
 SEQUENCE_NUMBERS = 2**16
 #: Beyond it, a gap is not a number of lost probes, but of another run of the command.
 LARGEST_GAP = 2**15
+#: Probes that may be missing in the gaps of a file, each of which becomes a row, and how many more for each gap.
+MOST_IN_GAPS = 1_000_000
+IN_A_GAP = 100
 NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
 #: Numbers that are remembered as answered: a second answer comes within so many.
@@ -58,9 +63,9 @@ class _Probe:
     last_time_s: float | None = None
     replies: int = 0
     #: Numbers without an answer so far, with their times; a late answer takes one away.
-    waiting: dict[int, float | None] = field(default_factory=dict)
+    waiting: OrderedDict[int, float | None] = field(default_factory=OrderedDict)
     #: Numbers that were answered, the latest last: another answer is a duplicate, also where the tool does not say so.
-    answered: dict[int, None] = field(default_factory=dict)
+    answered: OrderedDict[int, None] = field(default_factory=OrderedDict)
     #: Probes that were given as lost already.
     lost: int = 0
     #: Answers since the last number whose own number could not be read: as many missing numbers are no losses.
@@ -211,6 +216,8 @@ class Fping(_PingText):
         elif match is None or len(FPING_PROBE.findall(line)) > 1:
             if line.strip() and FPING_REMARK.search(line) is None:
                 series.reading.refuse(NOT_UNDERSTOOD)
+        elif len(match["target"]) > LONGEST_LABEL:
+            series.reading.refuse("the name of its target is too long")
         elif (probe := series.of_target(match["target"])) is None:
             series.reading.refuse("more_targets_than_are_told_apart")
         else:
@@ -232,12 +239,17 @@ class _Series:
         self.last: _Probe | None = None
         self.first_s: float | None = None
         self._tool = tool
+        #: How many have begun, and those of them that have not ended.
+        self._begun = 0
         self._probes: list[_Probe] = []
+        #: Probes without an answer that may be noted of gaps.
+        self._gaps_left = MOST_IN_GAPS
         self._targets: dict[bytes, _Probe] = {}
 
     def begin(self) -> _Probe:
         """Return a new probe."""
-        name = f"{self._tool} {len(self._probes) + 1}"
+        self._begun += 1
+        name = f"{self._tool} {self._begun}"
         number_of_series = self.rows.begin(SeriesKind(name, "rtt_ms", "samples", name, "probe"))
         self.last = _Probe(number_of_series, name)
         self._probes.append(self.last)
@@ -265,7 +277,7 @@ class _Series:
         probe.waiting.pop(sequence, None)
         probe.answered[sequence] = None
         if len(probe.answered) > MOST_ANSWERED:
-            del probe.answered[next(iter(probe.answered))]
+            probe.answered.popitem(last=False)
         probe.replies += 1
         rtt_ms = number(reply.rtt_ms)
         if rtt_ms is None:
@@ -351,6 +363,15 @@ class _Series:
             for time_s in probe.waiting.values():
                 yield from self.add(probe, None, time_s)
             probe.waiting.clear()
+        self._probes.clear()
+
+    def _may_note(self, unanswered: int) -> bool:
+        """Return whether so many probes of a gap may be noted; if so, they are counted."""
+        self._gaps_left += IN_A_GAP
+        if unanswered > self._gaps_left:
+            return False
+        self._gaps_left -= unanswered
+        return True
 
     def _note_gap(self, probe: _Probe, sequence: int, time_s: float | None) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Note the numbers between the last one and this one as without an answer so far."""
@@ -360,15 +381,16 @@ class _Series:
         gap = 0 if last is None else sequence - last
         if gap - 1 <= probe.nameless:
             probe.replies += max(0, gap - 1)
+        elif last is not None and gap <= LARGEST_GAP and not self._may_note(gap - 1):
+            self.reading.refuse("gap: too many probes without an answer for so few with one")
         elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
                 has_times = time_s is not None and probe.last_time_s is not None
                 between = probe.last_time_s + (time_s - probe.last_time_s) * place / gap if has_times else None  # type: ignore[operator]
                 probe.waiting[last + place] = between
         while len(probe.waiting) > MOST_WAITING:
-            oldest = next(iter(probe.waiting))
             probe.lost += 1
-            yield from self.add(probe, None, probe.waiting.pop(oldest))
+            yield from self.add(probe, None, probe.waiting.popitem(last=False)[1])
         probe.last_sequence, probe.last_time_s, probe.nameless = sequence, time_s, 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sojourn_ingest.formats.interface import Reading
+from sojourn_ingest.formats.interface import InputError, Reading
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, LARGEST, date_of, refusal_of
 from sojourn_ingest.schema import table
 from sojourn_ingest.schema.column import LONGEST_LABEL
@@ -18,6 +18,8 @@ TABLE = "series"
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name not in PROVENANCE])
 BATCH_ROWS = 65_536
+#: Series of a file: each is remembered to its end.
+MOST_SERIES = 2_000_000
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
 
@@ -70,7 +72,15 @@ class SeriesRows:
         self.samples = 0
 
     def begin(self, kind: SeriesKind) -> int:
-        """Return the number of a new series."""
+        """Return the number of a new series.
+
+        Raises
+        ------
+        InputError
+            ``too_large``, if there are too many; those before stand.
+        """
+        if len(self._kinds) >= MOST_SERIES:
+            raise InputError("too_large", f"more than {MOST_SERIES:,} series in one file; split the file")
         # Each of its rows has them. One that is too long stays so, and the rows are refused.
         texts = {name: getattr(kind, name) for name in ("name", "flow", "tool_unit")}
         cut = {name: text[: LONGEST_LABEL + 1] for name, text in texts.items() if text and len(text) > LONGEST_LABEL}

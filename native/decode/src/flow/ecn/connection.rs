@@ -43,6 +43,11 @@ struct SinceOption {
 }
 
 impl EcnDirection {
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.in_flight.kept_bytes()
+    }
+
     fn restart(&mut self) {
         self.ace.restart();
         self.bytes.restart();

@@ -76,6 +76,11 @@ impl InFlight {
         newly
     }
 
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.sent.len() * size_of::<Sent>()
+    }
+
     /// Another connection begins.
     pub(crate) fn restart(&mut self) {
         *self = Self::default();

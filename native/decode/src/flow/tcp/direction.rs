@@ -363,6 +363,12 @@ impl TcpDirection {
         (met, filled_bytes)
     }
 
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.outstanding.len() * size_of::<Outstanding>()
+            + self.timestamps.len() * size_of::<PendingTimestamp>()
+    }
+
     #[cfg(test)]
     pub(crate) fn outstanding_segments(&self) -> usize {
         self.outstanding.len()

@@ -1,0 +1,140 @@
+"""How large an answer of Superset is as JSON, and that none is larger than a browser can show.
+
+An answer exists twice before it is sent, as a text and as its bytes, beside the rows that it is made of. It repeats the
+label of each column in every row, and writes an emoji as twelve characters.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import g, has_request_context
+from superset.exceptions import QueryObjectValidationError
+
+LARGEST_JSON_BYTES = 256 * 2**20
+"""Largest answer, whatever it is to."""
+LARGEST_ANSWER_BYTES = 128 * 2**20
+"""Largest answer to a question of a chart, estimated from its row limits and labels, and from its rows."""
+BYTES_OF_A_VALUE = 16
+"""What a value that is no text counts for."""
+PUNCTUATION_BYTES = 4
+"""Quotes of a text, and what is between it and the next."""
+LISTS_OF_LABELS = 3
+"""How often an answer has its labels beside those in its rows."""
+LONGEST_ESCAPE = 12
+"""Most characters of JSON for a byte or character, such as an emoji."""
+
+
+def text_bytes(value: str | bytes) -> int:
+    """Return the size of a text as JSON."""
+    if isinstance(value, bytes):
+        return LONGEST_ESCAPE * len(value)
+    return len(value) if value.isascii() and value.isprintable() else len(json.dumps(value))
+
+
+def label_bytes(label: Any) -> int:
+    """Return the size of a label as JSON; of several levels, all of them."""
+    return sum(text_bytes(str(part)) for part in (label if isinstance(label, tuple) else (label,)))
+
+
+def texts_bytes(rows: Any) -> int:
+    """Return the size of all texts in the rows of a data frame."""
+    return sum(
+        text_bytes(value)
+        for place, kind in enumerate(rows.dtypes)
+        if kind.hasobject
+        for value in rows.iloc[:, place]
+        if isinstance(value, str | bytes)
+    )
+
+
+def rows_bytes(rows: Any) -> int:
+    """Return the size of the rows of a data frame as JSON."""
+    labels = sum(label_bytes(label) + BYTES_OF_A_VALUE for label in rows.columns)
+    index = sum(map(label_bytes, rows.index)) if rows.index.dtype.hasobject else 0
+    return (len(rows) + LISTS_OF_LABELS) * labels + index + texts_bytes(rows)
+
+
+def add_to_answer(size: int) -> None:
+    """Go on if what the queries of a request answer, of which this is a part, is not too large together.
+
+    Raises
+    ------
+    QueryObjectValidationError
+        If it is.
+    """
+    if has_request_context():
+        size = g.answer_bytes = g.get("answer_bytes", 0) + size
+    if size > LARGEST_ANSWER_BYTES:
+        raise QueryObjectValidationError(
+            f"the answer would have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; choose shorter "
+            "labels, or filter"
+        )
+
+
+def json_bytes(value: Any, most: int) -> int:
+    """Return the size of a value as JSON, or, if that is more than ``most``, some number above it."""
+    size = 0
+    keys: dict[str, int] = {}
+    waiting = [value]
+    while waiting and size <= most:
+        value = waiting.pop()
+        if isinstance(value, str | bytes):
+            size += text_bytes(value) + PUNCTUATION_BYTES
+        elif isinstance(value, Mapping):
+            for key in value:
+                if key not in keys:
+                    keys[key] = text_bytes(str(key)) + PUNCTUATION_BYTES
+                size += keys[key]
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+        else:
+            size += BYTES_OF_A_VALUE
+    return size
+
+
+def bound_answers(app: Any) -> None:
+    """Have Superset write no answer of more than `LARGEST_JSON_BYTES`."""
+    # Superset's own modules can be imported only now that it is configured.
+    from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
+    from superset.exceptions import SupersetErrorException
+    from superset.utils import json as superset_json
+
+    def bounded(write: Callable[..., str]) -> Callable[..., str]:
+        @functools.wraps(write)
+        def within_bounds(value: Any, *arguments: Any, **named: Any) -> str:
+            if json_bytes(value, LARGEST_JSON_BYTES) > LARGEST_JSON_BYTES:
+                message = f"the answer has more than {LARGEST_JSON_BYTES // 2**20} MiB; select fewer rows or columns"
+                error = SupersetError(message, SupersetErrorType.RESULT_TOO_LARGE_ERROR, ErrorLevel.ERROR)
+                raise SupersetErrorException(error, status=413)
+            return write(value, *arguments, **named)
+
+        return within_bounds
+
+    superset_json.dumps = bounded(superset_json.dumps)
+    app.json.dumps = bounded(app.json.dumps)
+
+
+def count_annotations() -> None:
+    """Have annotations count as part of the answer to a chart's question."""
+    # Superset's own modules can be imported only now that it is configured.
+    from superset.common.query_context_processor import QueryContextProcessor
+
+    for name in ("get_native_annotation_data", "get_viz_annotation_data"):
+        setattr(QueryContextProcessor, name, staticmethod(counted(getattr(QueryContextProcessor, name))))
+
+
+def counted(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose result counts as part of the answer."""
+
+    @functools.wraps(read)
+    def within_bounds(*arguments: Any) -> Any:
+        part = read(*arguments)
+        add_to_answer(json_bytes(part, LARGEST_ANSWER_BYTES))
+        return part
+
+    return within_bounds
