@@ -11,6 +11,7 @@ from flask import Flask, jsonify
 from flask_babel import Babel
 from superset.exceptions import QueryObjectValidationError, SupersetErrorException
 from superset.utils import json as superset_json
+from werkzeug.exceptions import BadRequest
 
 from sojourn_superset import answer_size
 from sojourn_superset.answer_size import bound_answers, counted, json_bytes, rows_bytes
@@ -27,6 +28,7 @@ def test_an_answer_counts_as_json() -> None:
     "value",
     [
         "text",
+        '"\\' * 100,
         "\U0001f600",
         '"\n\x01',
         ["a"] * 1_000,
@@ -54,6 +56,7 @@ def test_no_answer_is_larger_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> 
             with pytest.raises(SupersetErrorException, match="the answer has more than 1 MiB") as refused:
                 write([*most, "x"])
             assert refused.value.status == 413
+            assert isinstance(refused.value, BadRequest)
 
 
 def test_annotations_count_as_part_of_the_answer() -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from flask import g, has_request_context
 from superset.exceptions import QueryObjectValidationError
+from werkzeug.exceptions import BadRequest
 
 LARGEST_JSON_BYTES = 256 * 2**20
 """Largest answer, whatever it is to."""
@@ -32,7 +34,9 @@ def text_bytes(value: str | bytes) -> int:
     """Return the size of a text as JSON."""
     if isinstance(value, bytes):
         return LONGEST_ESCAPE * len(value)
-    return len(value) if value.isascii() and value.isprintable() else len(json.dumps(value))
+    if value.isascii() and value.isprintable():
+        return len(value) + value.count('"') + value.count("\\")
+    return len(json.dumps(value))
 
 
 def label_bytes(label: Any) -> int:
@@ -104,13 +108,20 @@ def bound_answers(app: Any) -> None:
     from superset.exceptions import SupersetErrorException
     from superset.utils import json as superset_json
 
+    class AnswerTooLargeError(SupersetErrorException, BadRequest):  # type: ignore[misc] # Superset has no types
+        """As a bad request, it is told also where Flask-AppBuilder makes a fatal error of any other."""
+
+        def __init__(self) -> None:
+            message = f"the answer has more than {LARGEST_JSON_BYTES // 2**20} MiB; select fewer rows or columns"
+            error = SupersetError(message, SupersetErrorType.RESULT_TOO_LARGE_ERROR, ErrorLevel.ERROR)
+            SupersetErrorException.__init__(self, error, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            BadRequest.__init__(self, message)
+
     def bounded(write: Callable[..., str]) -> Callable[..., str]:
         @functools.wraps(write)
         def within_bounds(value: Any, *arguments: Any, **named: Any) -> str:
             if json_bytes(value, LARGEST_JSON_BYTES) > LARGEST_JSON_BYTES:
-                message = f"the answer has more than {LARGEST_JSON_BYTES // 2**20} MiB; select fewer rows or columns"
-                error = SupersetError(message, SupersetErrorType.RESULT_TOO_LARGE_ERROR, ErrorLevel.ERROR)
-                raise SupersetErrorException(error, status=413)
+                raise AnswerTooLargeError
             return write(value, *arguments, **named)
 
         return within_bounds
