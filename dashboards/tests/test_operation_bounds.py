@@ -33,7 +33,7 @@ def test_what_adds_up_are_numbers_of_a_fixed_size() -> None:
     assert numbers["text"].tolist() == MIXED["text"].tolist()
     twice = pd.concat([MIXED[["text"]], MIXED[["big"]].rename(columns={"big": "text"})], axis="columns")
     for rows, name in ((MIXED, "text"), (MIXED, "bytes"), (twice, "text")):
-        with pytest.raises(InvalidPostProcessingError, match=f"{name} has values that are no numbers"):
+        with pytest.raises(InvalidPostProcessingError, match=f"{name} has values that are not numbers"):
             as_numbers(rows, [name])
 
 
@@ -48,7 +48,7 @@ def test_what_adds_up_are_numbers_of_a_fixed_size() -> None:
 )
 def test_texts_are_not_added_up(operation: str, options: dict[str, Any]) -> None:
     operate = bounded(operation, lambda rows, **options: rows)
-    with pytest.raises(InvalidPostProcessingError, match="values that are no numbers"):
+    with pytest.raises(InvalidPostProcessingError, match="values that are not numbers"):
         operate(MIXED, **options)
     chosen = json.loads(
         json.dumps(options).replace('"sum"', '"max"').replace('"mean"', '"count"').replace("text", "int")
@@ -81,8 +81,8 @@ def test_cells_are_counted_before_they_are_made(
 
 
 @pytest.mark.parametrize("rule", ["x", "-1D", "0D", None, 5])
-def test_what_is_no_step_of_time_is_refused(rule: Any) -> None:
-    with pytest.raises(InvalidPostProcessingError, match="is no step of time"):
+def test_what_is_not_a_step_of_time_is_refused(rule: Any) -> None:
+    with pytest.raises(InvalidPostProcessingError, match="is not a step of time"):
         cells_made("resample", TIMES, {"rule": rule})
 
 
@@ -101,7 +101,7 @@ def test_labels_do_not_double_with_each_operation(kind: str) -> None:
     more = {"cum": {"operator": "sum"}, "rolling": {"rolling_type": "mean", "window": 2}}.get(kind, {})
     operate = bounded(kind, getattr(pandas_postprocessing, kind))
     twice = operate(ROWS[["x", "y"]], columns={"x": "x", "y": "x"}, **more)
-    with pytest.raises(InvalidPostProcessingError, match="each column has a label of its own"):
+    with pytest.raises(InvalidPostProcessingError, match="each column has its own label"):
         operate(twice, columns={"x": "y"}, **more)
 
 

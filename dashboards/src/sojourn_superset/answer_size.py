@@ -21,7 +21,7 @@ LARGEST_JSON_BYTES = 256 * 2**20
 LARGEST_ANSWER_BYTES = 128 * 2**20
 """Largest answer to a question of a chart, estimated from its row limits and labels, and from its rows."""
 BYTES_OF_A_VALUE = 16
-"""What a value that is no text counts for."""
+"""What a value counts for that is not a text."""
 PUNCTUATION_BYTES = 4
 """Quotes of a text, and what is between it and the next."""
 LISTS_OF_LABELS = 3

@@ -139,8 +139,8 @@ def _steps(times: Any, rule: Any) -> int:
         some = date_range(Timestamp(2026, 1, 1), periods=STEPS_COMPARED, freq=rule)
         step = (some[1:] - some[:-1]).min()
     except (ValueError, TypeError) as error:
-        raise InvalidPostProcessingError(f"{rule!r} is no step of time") from error
-    _require(rule is not None and step > Timedelta(0), f"{rule!r} is no step of time")
+        raise InvalidPostProcessingError(f"{rule!r} is not a step of time") from error
+    _require(rule is not None and step > Timedelta(0), f"{rule!r} is not a step of time")
     return int((times.max() - times.min()) / step)
 
 
@@ -161,7 +161,7 @@ def bounded(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(operation)
     def within_bounds(rows: Any, **options: Any) -> Any:
         # Columns of one label become several with each operation that takes one of that label.
-        _require(rows.columns.is_unique, f"{name} requires that each column has a label of its own")
+        _require(rows.columns.is_unique, f"{name} requires that each column has its own label")
         _require(
             name not in GROUPING or cells_made(name, rows, options) <= MOST_CELLS,
             f"{name} would make more than {MOST_CELLS:,} cells; filter, or group by fewer columns",
@@ -216,7 +216,7 @@ def as_numbers(rows: Any, names: Sequence[Any]) -> Any:
     Raises
     ------
     InvalidPostProcessingError
-        If one is a text or something else that is no number.
+        If one is a text or something else that is not a number.
     """
     named = {*names}
     rows = rows.copy(deep=False)
@@ -228,7 +228,7 @@ def as_numbers(rows: Any, names: Sequence[Any]) -> Any:
             continue
         _require(
             all(value is None or isinstance(value, Number) for value in column),
-            f"{label} has values that are no numbers; choose another aggregate or column",
+            f"{label} has values that are not numbers; choose another aggregate or column",
         )
         try:
             rows.isetitem(place, column.astype(float))

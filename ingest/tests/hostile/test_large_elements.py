@@ -217,3 +217,23 @@ def test_an_impossible_time_ends_a_dump(tmp_path: Path) -> None:
     rows = [["g", "PC_0", {"a": REPORT}, span] for span in (1, 10**400)]
     count, reading = polls_of(tmp_path / "rtcstats.txt", *rows)
     assert (count, reading.fault.reason) == (1, "corrupt_record")
+
+
+def test_a_dump_has_so_many_peer_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_rows, "MOST_CONNECTIONS", 3)
+    rows = [["g", f"PC_{number % 5}", {"a": REPORT}, 1] for number in (0, 1, 2, 1, 3, 4)]
+    count, reading = polls_of(tmp_path / "rtcstats.txt", *rows)
+    assert count == 4
+    assert "more than 3 peer connections" in reading.fault.message
+
+
+def test_a_group_that_all_events_share_is_looked_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.qlog"
+    content = qlog(*[EVENT] * 3_000)
+    content["traces"][0]["common_fields"]["group_id"] = "g" * 2**22
+    path.write_text(json.dumps(content))
+    began = time.process_time()
+    _, tables, _ = read(path)
+    # To hash it for each event takes 8 s and more.
+    assert time.process_time() - began < 6
+    assert len(tables["series"]) == 1, "a sample that is repeated is one"

@@ -21,8 +21,10 @@ from sojourn_ingest.schema.column import LONGEST_LABEL
 BATCH_ROWS: Final = 16_384
 #: Reports and streams that are remembered of one file; a call has tens.
 MOST_REPORTS: Final = 65_536
+#: Peer connections that are remembered of one file.
+MOST_CONNECTIONS: Final = 65_536
 #: Reports of the far end that are remembered of one connection: each poll looks at all of them.
-MOST_FAR_ENDS: Final = 1024
+MOST_FAR_ENDS: Final = 256
 LATEST_MS: Final = 9.2e12
 LARGEST_COUNT: Final = 2**53
 
@@ -154,6 +156,9 @@ class StreamRows:
         if len(connection) > LONGEST_LABEL:
             self._reading.refuse("poll: the name of its connection is too long")
             return
+        is_new = connection not in self._reports and connection not in self._connections
+        if is_new and max(len(self._reports), len(self._connections)) >= MOST_CONNECTIONS:
+            raise InputError("corrupt_record", f"more than {MOST_CONNECTIONS:,} peer connections in one file")
         if whole:
             self.forget(connection)
         by_name = self._reports.setdefault(connection, {})

@@ -23,7 +23,7 @@ from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
 #: Lines of a poll, and its characters: two for each of a million sockets, which have some tens.
-MOST_LINES = 2_000_000
+MOST_LINES = 1_000_000
 LARGEST_POLL = 2**26
 
 #: Connections that are kept to wait for more polls of them; of more, the half that is silent for longest is given.

@@ -111,6 +111,8 @@ class Connections:
 
     def __init__(self, rows: SeriesRows, reading: Reading) -> None:
         self.by_trace_and_group: dict[tuple[int, str], Connection] = {}
+        #: The common fields of a trace, and the group that they name.
+        self._common: tuple[Any, str] | None = None
         self._rows = rows
         self._reading = reading
         self._clocks: dict[int, Clock] = {}
@@ -148,17 +150,19 @@ class Connections:
             connection.client = connection.client or _client(data, connection.vantage)
 
     def _of(self, place: int, trace: Trace, fields: dict[str, Any], clock: Clock) -> Connection | None:
-        common = trace.header.get("common_fields")
         group = fields.get("group_id")
-        if group is None and isinstance(common, dict):
-            group = common.get("group_id")
-        # As a whole, its name would be kept as long as the connection.
-        key = (place, hashlib.sha256(str(group).encode(errors="surrogatepass")).hexdigest())
+        key = (place, self._common_group(trace) if group is None else _digest(group))
         if key not in self.by_trace_and_group:
             if len(self.by_trace_and_group) >= MOST_CONNECTIONS:
                 return None
             self.by_trace_and_group[key] = Connection(len(self.by_trace_and_group), _vantage(trace.header), clock)
         return self.by_trace_and_group[key]
+
+    def _common_group(self, trace: Trace) -> str:
+        common = trace.header.get("common_fields")
+        if self._common is None or self._common[0] is not common:
+            self._common = (common, _digest(common.get("group_id") if isinstance(common, dict) else None))
+        return self._common[1]
 
     def _metrics(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         for name, stated in data.items():
@@ -231,6 +235,11 @@ def _name(fields: dict[str, Any]) -> str:
     """Return the name of an event without its category, which changed between drafts."""
     stated = fields.get("name") or fields.get("event_type") or fields.get("event") or fields.get("type")
     return str(stated).rpartition(":")[2].lower() if isinstance(stated, str) else ""
+
+
+def _digest(group: Any) -> str:
+    """Return what stands for a group: as a whole, its name would be kept as long as its connection."""
+    return hashlib.sha256(str(group).encode(errors="surrogatepass")).hexdigest()
 
 
 def _vantage(header: dict[str, Any]) -> str | None:
