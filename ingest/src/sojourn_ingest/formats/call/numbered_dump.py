@@ -33,7 +33,7 @@ PROPERTIES: Final = {
     "10": "ssrc", "11": "kind", "14": "packetsReceived", "15": "packetsLost", "16": "jitter", "20": "framesDecoded",
     "23": "frameWidth", "24": "frameHeight", "26": "qpSum", "32": "freezeCount", "33": "totalFreezesDuration",
     "41": "bytesReceived", "42": "nackCount", "43": "firCount", "44": "pliCount", "47": "jitterBufferDelay",
-    "49": "jitterBufferEmittedCount", "51": "totalSamplesReceived", "52": "concealedSamples", "74": "localId",
+    "49": "jitterBufferEmittedCount", "51": "totalSamplesReceived", "52": "concealedSamples",
     "75": "roundTripTime", "79": "packetsSent", "80": "bytesSent", "91": "framesEncoded",
     "95": "qualityLimitationReason", "96": "qualityLimitationDurations",
 }  # fmt: skip

@@ -110,7 +110,7 @@ DURATIONS: Final = {"bandwidth": PLACE["bandwidth_limited_ms"], "cpu": PLACE["cp
 class _Report:
     """What is known of one report: its values so far, which a later poll changes."""
 
-    __slots__ = ("direction", "fields", "legacy_limits", "media_kind", "of_local", "role", "ssrc", "track", "values")
+    __slots__ = ("direction", "fields", "legacy_limits", "media_kind", "role", "ssrc", "track", "values")
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -119,7 +119,6 @@ class _Report:
         self.ssrc: int | None = None
         self.media_kind: str | None = None
         self.track: str | None = None
-        self.of_local: str | None = None
         self.legacy_limits = [False, False]
         self.values: list[Any] = [None] * len(VALUES)
 
@@ -183,10 +182,9 @@ class StreamRows:
         if not is_date:
             self._reading.refuse_once(CLOCK_NOT_SET)
         number = self._connections.setdefault(connection, len(self._connections))
-        far_ends: dict[Any, Any] = {}
-        for name in self._far_ends.get(connection, ()):
-            report = by_name[name]
-            far_ends[report.of_local] = far_ends[report.ssrc] = report.values
+        far_ends: dict[int | None, list[Any]] = {}
+        if any(report.direction == "outbound" for report in polled):
+            far_ends = {by_name[name].ssrc: by_name[name].values for name in self._far_ends.get(connection, ())}
         emitted: set[tuple[int, str]] = set()
         for report in polled:
             self._give(number, poll_ns, UTC if is_date else UNSET, report, by_name, far_ends, emitted)
@@ -211,7 +209,7 @@ class StreamRows:
         clock: str,
         report: _Report,
         reports: dict[str, _Report],
-        far_ends: dict[Any, list[Any]],
+        far_ends: dict[int | None, list[Any]],
         emitted: set[tuple[int, str]],
     ) -> None:
         ssrc, direction = report.ssrc, report.direction
@@ -299,8 +297,6 @@ class StreamRows:
             report.media_kind = value if value in ("audio", "video") else report.media_kind
         elif key == "trackId":
             report.track = value if isinstance(value, str) and len(value) <= LONGEST_LABEL else None
-        elif key == "localId":
-            report.of_local = value if isinstance(value, str) and len(value) <= LONGEST_LABEL else None
         elif key == "qualityLimitationReason":
             report.values[LIMITED_BY] = value if value in LIMITS else None
         elif key == "qualityLimitationDurations":
@@ -339,7 +335,7 @@ def _is_below(values: list[Any], before: list[Any]) -> bool:
 
 DESCRIBING: Final = frozenset(
     (
-        "ssrc", "kind", "mediaType", "trackId", "localId", "qualityLimitationReason", "qualityLimitationDurations",
+        "ssrc", "kind", "mediaType", "trackId", "qualityLimitationReason", "qualityLimitationDurations",
         "googCpuLimitedResolution", "googBandwidthLimitedResolution",
     )
 )  # fmt: skip

@@ -49,6 +49,8 @@ NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
 #: Numbers that are remembered as answered: a second answer comes within so many.
 MOST_ANSWERED = 1024
+#: Of a line of Windows' without an answer, such as "Request timed out.", which is remembered.
+LONGEST_WITHOUT_ANSWER = 1024
 #: Lost probes and targets that are remembered at once.
 MOST_WAITING = 2**16
 
@@ -189,7 +191,7 @@ class Ping(_PingText):
             probe.is_over = True
         elif windows_ping.is_title(line):
             probe.has_title = True
-        elif probe.is_over or b"=" in line:
+        elif probe.is_over or b"=" in line or len(line) > LONGEST_WITHOUT_ANSWER:
             series.reading.refuse(NOT_UNDERSTOOD)
         else:
             probe.untold.append(line)
