@@ -134,5 +134,5 @@ def test_the_answers_to_a_request_are_bounded_together() -> None:
             operate(None, rows)
             with pytest.raises(QueryObjectValidationError, match="the answer would have 128 MiB, more than 128"):
                 operate(None, rows[:1])
-    with pytest.raises(QueryObjectValidationError, match="choose shorter labels"):
+    with pytest.raises(QueryObjectValidationError, match="choose fewer columns"):
         operate(None, pd.DataFrame({"x" * 300: range(2**19)}))

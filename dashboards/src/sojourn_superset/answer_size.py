@@ -74,8 +74,8 @@ def add_to_answer(size: int) -> None:
         size = g.answer_bytes = g.get("answer_bytes", 0) + size
     if size > LARGEST_ANSWER_BYTES:
         raise QueryObjectValidationError(
-            f"the answer would have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; choose shorter "
-            "labels, or filter"
+            f"the answer would have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; filter, or "
+            "choose fewer columns"
         )
 
 
@@ -109,7 +109,7 @@ def bound_answers(app: Any) -> None:
     from superset.utils import json as superset_json
 
     class AnswerTooLargeError(SupersetErrorException, BadRequest):  # type: ignore[misc] # Superset has no types
-        """As a bad request, it is told also where Flask-AppBuilder makes a fatal error of any other."""
+        """As a bad request, it is shown also where Flask-AppBuilder makes a fatal error of any other."""
 
         def __init__(self) -> None:
             message = f"the answer has more than {LARGEST_JSON_BYTES // 2**20} MiB; select fewer rows or columns"

@@ -78,11 +78,18 @@ def refuse_excess_of_operations(operations: Sequence[Mapping[str, Any]]) -> None
         operation, options = each.get("operation"), each.get("options") or {}
         # Some rules for their number, which numpy takes by name, have no bound.
         require(operation != "histogram" or isinstance(options.get("bins", 0), int), "bins is a number")
-        for aggregate in (options.get("aggregates") or {}).values():
-            require(aggregate.get("operator") not in RUNNING, "an aggregate is one value; use cum for running ones")
+        aggregates = options.get("aggregates") or {}
+        is_formed = isinstance(aggregates, Mapping) and all(
+            isinstance(each, Mapping) and isinstance(each.get("options") or {}, Mapping) for each in aggregates.values()
+        )
+        require(is_formed, "aggregates have names, and options each")
+        for aggregate in aggregates.values():
+            require(
+                str(aggregate.get("operator")) not in RUNNING, "an aggregate is one value; use cum for running ones"
+            )
             numbers = (aggregate.get("options") or {}).values()
             require(all(isinstance(each, int | float) for each in numbers), "an option of an aggregate is a number")
-        kind = options.get("rolling_type", "mean")
+        kind = str(options.get("rolling_type", "mean"))
         require(operation != "rolling" or kind in ROLLING, f"rolling_type is one of {', '.join(sorted(ROLLING))}")
         for name in ("columns", "rename_columns"):
             # Where three operations select a name a hundred times each, there are a million columns.
@@ -205,7 +212,7 @@ def _summed(operation: str, rows: Any, options: Mapping[str, Any]) -> list[Any]:
     if operation == "resample":
         return list(rows.columns) if options.get("method") in SUMMING else []
     aggregates = options.get("aggregates") or {} if operation in ("pivot", "aggregate") else {}
-    return [each.get("column", name) for name, each in aggregates.items() if each.get("operator") not in CHOOSING]
+    return [each.get("column", name) for name, each in aggregates.items() if str(each.get("operator")) not in CHOOSING]
 
 
 def as_numbers(rows: Any, names: Sequence[Any]) -> Any:

@@ -121,7 +121,7 @@ def _short(text: str, error: type[Exception]) -> str:
     """Return a text with blanks in a row as one; raises the error for a long one."""
     text = " ".join(text.split())
     if len(text) > LONGEST_IN_WORDS:
-        raise error(f"{text[:20]}…, {len(text):,} characters")
+        raise error(f"{text[:20]}…, {len(text):,} characters; write at most {LONGEST_IN_WORDS}")
     return text
 
 

@@ -12,7 +12,7 @@ from sojourn_ingest.formats.content.text_encoding import utf8_of
 
 #: Values of a document once its aliases are put in, and how deep they may be nested. One that is none of its type takes
 #: a kilobyte, for its message.
-MOST_VALUES = 200_000
+MOST_VALUES = 500_000
 MOST_DEPTH = 100
 #: Characters of a number: in base 60, as 1:30:00, it takes the square of its length to read one.
 LONGEST_NUMBER = 1_000
@@ -52,9 +52,11 @@ def refuse_many_values(content: Any) -> None:
         value = unread.pop()
         values += 1
         if isinstance(value, list | dict):
+            # As in YAML, keys are values too.
+            values += len(value) if isinstance(value, dict) else 0
             unread.extend(value.values() if isinstance(value, dict) else value)
-    if values > MOST_VALUES:
-        raise ValueError(f"it has more than {MOST_VALUES:,} values")
+        if values > MOST_VALUES:
+            raise ValueError(f"it has more than {MOST_VALUES:,} values")
 
 
 def _refuse_explosion(text: bytes | str) -> None:

@@ -174,8 +174,11 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
     [
         ([{"role": "app"}], "no condition says which flows it applies to"),
         ([{"role": "app", "src": "10.0.0.1", "sport": 1}], "proto, dst, dport of the 5-tuple is missing"),
-        ([NETFLIX_RULE] * 201, "flows: rules with names of servers are at most 200"),
-        ([NETFLIX_RULE | {"server_name": ["example.org"] * 200}], "flows: rules with names of servers are at most 200"),
+        ([NETFLIX_RULE] * 201, "flows: rules and 5-tuples beside them, with names of servers, are at most 200"),
+        (
+            [NETFLIX_RULE | {"server_name": ["example.org"] * 200}],
+            "flows: rules and 5-tuples beside them, with names of servers, are at most 200",
+        ),
         ([REST, NETFLIX_RULE], "rule 0 matches all remaining flows"),
         ([REST | {"proto": "tcp"}], "rest takes every flow"),
         ([{"role": "app", "ports": "9-8"}], "is neither a port nor a range of ports; write it as 443 or 8801-8810"),

@@ -7,7 +7,7 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
-from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description
+from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description, steps_of
 from sojourn_ingest.formats.study.study_table import KnownStudy, StudyTable, tables_of
 
 CONTEXT = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
@@ -78,10 +78,27 @@ def test_units_codes_patterns_and_derived_queue_size(runs: StudyTable, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "steps"),
+    [
+        (r"(\d{4})-(\d{2})-(\d{2})_(\d{2})-(\d{2})-(\d{2})", 25),
+        (r"^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$", 21),
+        (r"(?:[]a-z{9}]{3,}x){10}\{2", 72),
+        ("((?:a{20}){20}){20}", 9_220),
+        ("(" * 5 + "]{", 2),
+    ],
+)
+def test_a_pattern_is_as_long_as_its_repetitions_written_out(pattern: str, steps: int) -> None:
+    assert steps_of(pattern) == steps
+
+
+@pytest.mark.parametrize(
     ("description", "message"),
     [
         (DESCRIPTION.replace("constant: call", f"constant: {'c' * 257}"), "at most 256 characters"),
-        (DESCRIPTION.replace("([0-9]+)", "((?:a?){0,90}b{20})"), "pattern: its repetitions make it longer than 2,000"),
+        (
+            DESCRIPTION.replace("([0-9]+)", "((?:(?:a?){0,90}b){20})"),
+            "pattern: its repetitions make it longer than 2,000",
+        ),
         (
             DESCRIPTION.replace("{ constant: cubic }", f"{{ constant: x, null_where: {{{NO_NAMES}}} }}"),
             "fields and conditions are at most 2,000, not 2,009",

@@ -68,7 +68,7 @@ pub(crate) struct PcapngReader {
     source: PlainReader,
     big_endian: bool,
     interfaces: Vec<Interface>,
-    /// Packets of each link type so far, in the order of their first ones; there are few.
+    /// Packets of each link type so far, by its number.
     link_records: BTreeMap<u32, u64>,
     /// Simple packet blocks carry no time; they get that of the packet before, and none where there is none.
     last_ns: i64,

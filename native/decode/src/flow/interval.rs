@@ -46,14 +46,14 @@ impl IntervalSeries {
         }
     }
 
-    /// Count a packet; whether that took memory, as of the first packet of an interval.
-    pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) -> bool {
+    /// Count a packet.
+    pub(crate) fn add(&mut self, time_ns: i64, bytes: i64, interval_ns: i64) {
         // Most packets are of the latest interval; no division tells so.
         if let Some(last) = self.kept.last_mut() {
             if time_ns >= last.start_ns && time_ns.saturating_sub(last.start_ns) < interval_ns {
                 last.packets += 1;
                 last.bytes += bytes;
-                return false;
+                return;
             }
         }
         let start_ns = time_ns.div_euclid(interval_ns).saturating_mul(interval_ns);
@@ -65,7 +65,7 @@ impl IntervalSeries {
             start_ns,
             packets: 1,
             bytes,
-        })
+        });
     }
 
     /// Put what came late in its place, before the intervals are taken out or looked at.
@@ -127,7 +127,7 @@ mod tests {
         }
         let starts: Vec<_> = series.take_all_but(2).map(|i| i.start_ns).collect();
         assert_eq!(starts, [0, 100]);
-        assert!(!series.add(7, 10, 100));
+        series.add(7, 10, 100);
         assert_eq!(
             (series.as_slice()[0].start_ns, series.as_slice()[0].packets),
             (200, 2)

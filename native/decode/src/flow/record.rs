@@ -116,7 +116,12 @@ impl Flow {
         }
     }
 
-    /// Count a packet; whether it was the first of its interval.
+    /// How many intervals are kept in memory.
+    pub(crate) fn intervals_kept(&self) -> usize {
+        self.traffic.fwd.intervals.kept() + self.traffic.rev.intervals.kept()
+    }
+
+    /// Count a packet.
     pub(crate) fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -124,7 +129,7 @@ impl Flow {
         time_ns: i64,
         wire_bytes: u32,
         interval_ns: i64,
-    ) -> bool {
+    ) {
         self.first_ns = self.first_ns.min(time_ns);
         self.last_ns = self.last_ns.max(time_ns);
         let traffic = self.traffic.get_mut(direction);
@@ -133,7 +138,7 @@ impl Flow {
         traffic.payload_bytes += i64::from(packet.payload_bytes);
         traffic.congestion_experienced_packets += i64::from(packet.congestion_experienced());
         let is_first_payload = traffic.payload_bytes == i64::from(packet.payload_bytes);
-        let opened = traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
+        traffic.intervals.add(time_ns, i64::from(wire_bytes), interval_ns);
         if packet.ecn != 0 {
             let codepoints = self.codepoints.get_or_insert_default().get_mut(direction);
             codepoints.add(packet.ecn, time_ns, i64::from(wire_bytes), interval_ns);
@@ -174,7 +179,6 @@ impl Flow {
             }
             Transport::Fragment | Transport::Other => {}
         }
-        opened
     }
 
     /// Whether its protocol says that it is over.

@@ -41,7 +41,8 @@ impl Spares {
 
     /// Take back a flow that was handed out.
     pub(crate) fn give_back(&mut self, mut flow: Box<Flow>) {
-        if let Some(connection) = flow.tcp.take().filter(|_| self.connections.len() < SPARES) {
+        if let Some(mut connection) = flow.tcp.take().filter(|_| self.connections.len() < SPARES) {
+            connection.ecn = None;
             self.connections.push(connection);
         }
         if self.flows.len() < SPARES {

@@ -203,8 +203,8 @@ impl FlowTable {
         if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::as_mut) {
             placement.flow_id = slot.flow.id;
             placement.direction = slot.flow.direction_of(packet);
-            let opened = slot
-                .flow
+            let intervals_before = slot.flow.intervals_kept();
+            slot.flow
                 .packet(packet, placement.direction, time_ns, wire_bytes, interval_ns);
             slot.touched_ns = newest_ns;
             let kept_bytes = slot.flow.kept_bytes();
@@ -212,7 +212,8 @@ impl FlowTable {
             slot.kept_bytes = kept_bytes;
             let over = slot.flow.is_over();
             moves = slot.next != NONE || over != slot.over;
-            self.intervals_kept += usize::from(opened);
+            let intervals_kept = self.intervals_kept + slot.flow.intervals_kept();
+            self.intervals_kept = intervals_kept.saturating_sub(intervals_before);
             given_up = self
                 .naming
                 .packet(packet, &mut slot.flow, placement.direction, place);
@@ -344,9 +345,7 @@ impl FlowTable {
             entry.remove();
         }
         self.free.push(place);
-        let traffic = &slot.flow.traffic;
-        let kept = traffic.fwd.intervals.kept() + traffic.rev.intervals.kept();
-        self.intervals_kept = self.intervals_kept.saturating_sub(kept);
+        self.intervals_kept = self.intervals_kept.saturating_sub(slot.flow.intervals_kept());
         self.kept_bytes = self.kept_bytes.saturating_sub(slot.kept_bytes);
         slot.flow.end(reason);
         self.ended.push_back(slot.flow);

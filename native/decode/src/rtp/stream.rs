@@ -370,9 +370,11 @@ pub(crate) struct RtpDirection {
 }
 
 impl RtpDirection {
-    /// Memory that is kept of streams that were believed, in bytes.
+    /// Memory that is kept of streams, in bytes; of those on probation, as much as they may take.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.streams.len() * size_of::<RtpStream>() + self.intervals_kept * size_of::<RtpInterval>()
+        self.streams.capacity() * size_of::<RtpStream>()
+            + self.intervals_kept * size_of::<RtpInterval>()
+            + self.candidates.len() * (size_of::<Candidate>() + PROBATION_HELD * size_of::<RtpPacket>())
     }
 
     /// Take a packet of a stream that was believed; whether it was.

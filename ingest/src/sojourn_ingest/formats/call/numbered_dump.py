@@ -127,7 +127,8 @@ class _Lines:
             raise InputError("corrupt_record", f"more than {MOST_REPORTS} reports in one file; no call has that many")
         self._unchanged += len(present) - sum(name in present for name in value)
         if self._unchanged > MOST_UNCHANGED:
-            raise InputError("corrupt_record", f"more than {MOST_UNCHANGED:,} reports that polls do not change")
+            text = f"more than {MOST_UNCHANGED:,} reports that polls do not change; split the dump"
+            raise InputError("too_large", text)
         for name in present:
             report = value.get(name)
             yield name, _named(report) if isinstance(report, dict) else UNCHANGED

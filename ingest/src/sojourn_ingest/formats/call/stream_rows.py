@@ -157,7 +157,8 @@ class StreamRows:
             return
         is_new = connection not in self._reports and connection not in self._connections
         if is_new and max(len(self._reports), len(self._connections)) >= MOST_CONNECTIONS:
-            raise InputError("corrupt_record", f"more than {MOST_CONNECTIONS:,} peer connections in one file")
+            text = f"more than {MOST_CONNECTIONS:,} peer connections in one file; split the file"
+            raise InputError("too_large", text)
         if whole:
             self.forget(connection)
         by_name = self._reports.setdefault(connection, {})
@@ -252,7 +253,7 @@ class StreamRows:
         if report.role != "remote-inbound-rtp":
             far_ends.pop(name, None)
         elif name not in far_ends and len(far_ends) >= MOST_FAR_ENDS:
-            text = f"more than {MOST_FAR_ENDS:,} reports of the far end; no connection has that many"
+            text = f"more than {MOST_FAR_ENDS:,} reports of the far end of one connection; save the statistics again"
             raise InputError("corrupt_record", text)
         else:
             far_ends[name] = None

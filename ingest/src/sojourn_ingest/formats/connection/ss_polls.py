@@ -22,7 +22,7 @@ from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
 
 BATCH_ROWS = 16_384
-#: Lines of a poll, and its characters: two for each of a million sockets, which have some tens.
+#: Lines of a poll, and its characters: two for each of half a million sockets; hosts have thousands.
 MOST_LINES = 1_000_000
 LARGEST_POLL = 2**26
 

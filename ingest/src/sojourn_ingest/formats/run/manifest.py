@@ -221,7 +221,10 @@ class Manifest(ManifestPart):
     def _rules_can_take_a_flow(self) -> Manifest:
         has_rules = not all(each.is_tuple for each in self.flows)
         if has_rules and sum(1 + len(flow.server_name or ()) for flow in self.flows) > MOST_RULES:
-            raise ValueError(f"flows: rules with names of servers are at most {MOST_RULES}; 5-tuples alone may be more")
+            raise ValueError(
+                f"flows: rules and 5-tuples beside them, with names of servers, are at most {MOST_RULES}; "
+                "5-tuples alone may be more"
+            )
         for number, flow in enumerate(self.flows):
             if has_rules:
                 # The reader of captures needs its addresses.

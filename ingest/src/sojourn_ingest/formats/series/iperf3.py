@@ -173,7 +173,9 @@ class _Result:
         streams = data.get("streams")
         for stream in streams if isinstance(streams, list) else ():
             for side, totals in stream.items() if isinstance(stream, dict) else ():
-                if isinstance(totals, dict) and len(side) <= LONGEST_LABEL:
+                if len(side) > LONGEST_LABEL:
+                    self._reading.refuse("the name of a side is too long")
+                elif isinstance(totals, dict):
                     flow = _name(totals)
                     yield from self._totals(f"end {flow} {side}", flow, totals, self._direction(totals))
         for name in SUMS:

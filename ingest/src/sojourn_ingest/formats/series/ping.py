@@ -384,7 +384,7 @@ class _Series:
         if gap - 1 <= probe.nameless:
             probe.replies += max(0, gap - 1)
         elif last is not None and gap <= LARGEST_GAP and not self._may_note(gap - 1):
-            self.reading.refuse("gap: too many probes without an answer for so few with one")
+            self.reading.refuse("probe in a gap: too many without an answer for so few with one", gap - 1)
         elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
                 has_times = time_s is not None and probe.last_time_s is not None

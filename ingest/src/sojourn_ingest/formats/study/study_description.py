@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -72,16 +71,39 @@ NUMBERS = {"qoe_score": "score_number", "rating": "rating_number", "rating_answe
 """Tables whose rows the reader numbers, with the column of the number."""
 
 
-MOST_LOOKS = 2_000
+MOST_FIELDS = 2_000
 """Fields and conditions of a table's outputs: each looks at all rows."""
-MOST_STEPS = 2_000
-"""Characters of a pattern whose repetitions, such as ``{20}``, are written out: a character of a cell takes as many."""
+LONGEST_PATTERN = 2_000
+"""Steps of a pattern whose repetitions, such as ``{20}``, are written out: a character of a cell takes as many."""
+REPETITION = re.compile(r"\{(\d{0,9}),?(\d{0,9})\}")
 
 
 def steps_of(pattern: str) -> int:
-    """Return how many characters a pattern has at most, if its repetitions are written out."""
-    counts = re.findall(r"\{(\d*),?(\d*)\}", pattern)
-    return len(pattern) * math.prod(max(1, *(int(count or 1) for count in pair)) for pair in counts)
+    """Return how many characters and groups a pattern has at most, if its repetitions are written out."""
+    groups = [0]
+    last = place = 0
+    while place < len(pattern):
+        character = pattern[place]
+        repetition = REPETITION.match(pattern, place)
+        place += 1
+        if repetition is not None:
+            place = repetition.end()
+            times = max(1, *(int(count or 1) for count in repetition.groups()))
+            groups[-1] += last * (times - 1)
+            last *= times
+        elif character == "(":
+            groups.append(0)
+        elif character == ")" and len(groups) > 1:
+            last = groups.pop() + 1
+            groups[-1] += last
+        else:
+            if character == "\\":
+                place += 1
+            elif character == "[":
+                place = max(place, pattern.find("]", place + 1) + 1)
+            last = 1
+            groups[-1] += last
+    return sum(groups)
 
 
 class FieldMapping(BaseModel, extra="forbid"):
@@ -102,8 +124,8 @@ class FieldMapping(BaseModel, extra="forbid"):
 
     @model_validator(mode="after")
     def _check(self) -> FieldMapping:
-        if self.pattern is not None and steps_of(self.pattern) > MOST_STEPS:
-            raise ValueError(f"pattern: its repetitions make it longer than {MOST_STEPS:,} characters; use * or +")
+        if self.pattern is not None and steps_of(self.pattern) > LONGEST_PATTERN:
+            raise ValueError(f"pattern: its repetitions make it longer than {LONGEST_PATTERN:,} characters; use * or +")
         if (self.source is None) == (self.constant is None):
             raise ValueError("give either from or constant")
         if self.unit is not None and self.unit not in TEXT_UNITS and self.unit not in UNITS:
@@ -175,8 +197,8 @@ class TableMapping(BaseModel, extra="forbid"):
         mappings = [mapping for output in self.outputs for mapping in output.fields.values()]
         conditions = sum(len(output.only_where) for output in self.outputs)
         looks = conditions + sum(1 + len(mapping.null_where) for mapping in mappings)
-        if looks > MOST_LOOKS:
-            raise ValueError(f"table {self.name}: fields and conditions are at most {MOST_LOOKS:,}, not {looks:,}")
+        if looks > MOST_FIELDS:
+            raise ValueError(f"table {self.name}: fields and conditions are at most {MOST_FIELDS:,}, not {looks:,}")
         for output in self.outputs:
             used = {mapping.source for mapping in output.fields.values() if mapping.source}
             used |= set(output.only_where)

@@ -17,6 +17,8 @@ const FEWEST_JOINED: usize = 16;
 const BELOW_FIRST_SEGMENT_BYTES: u32 = 1 << 20;
 /// Room that an empty queue keeps: a short connection needs no more, and asking for it again costs more than its packets.
 const KEPT_ROOM: usize = 16;
+/// Room of a queue that is kept although it may be much more than it needs.
+const LEAST_GIVEN_BACK: usize = 1024;
 /// Of a connection with more holes, the oldest are forgotten; a segment that fills one counts as retransmitted.
 const HOLES: usize = 64;
 
@@ -85,6 +87,13 @@ pub(crate) struct TcpDirection {
 fn empty<T>(queue: &mut VecDeque<T>) {
     queue.clear();
     queue.shrink_to(KEPT_ROOM);
+}
+
+/// Give back memory of a queue that once was long.
+pub(crate) fn give_back<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() > LEAST_GIVEN_BACK && queue.len() < queue.capacity() / 4 {
+        queue.shrink_to(LEAST_GIVEN_BACK.max(2 * queue.len()));
+    }
 }
 
 impl TcpDirection {
@@ -365,8 +374,8 @@ impl TcpDirection {
 
     /// Memory that is kept beside this, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.outstanding.len() * size_of::<Outstanding>()
-            + self.timestamps.len() * size_of::<PendingTimestamp>()
+        self.outstanding.capacity() * size_of::<Outstanding>()
+            + self.timestamps.capacity() * size_of::<PendingTimestamp>()
     }
 
     #[cfg(test)]
@@ -382,6 +391,7 @@ impl TcpDirection {
         if !self.is_acknowledged(acknowledgement) {
             self.acknowledged = Some(acknowledgement);
         }
+        give_back(&mut self.outstanding);
         while let Some(segment) = self.outstanding.front().copied() {
             if distance(segment.start, acknowledgement) <= 0 {
                 break;
@@ -431,6 +441,7 @@ impl TcpDirection {
 
     /// The other direction echoes a timestamp.
     pub(crate) fn echo(&mut self, value: u32, time_ns: i64) {
+        give_back(&mut self.timestamps);
         while let Some(pending) = self.timestamps.front().copied() {
             if distance(pending.value, value) < 0 {
                 break;

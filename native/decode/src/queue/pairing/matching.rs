@@ -282,7 +282,11 @@ impl QueuePairing {
         for (index, key) in oldest {
             self.open.remove(&key);
             self.count_left(key.1, index);
-            self.censor(index);
+            // Whose drop was seen, but waits for whether it leaves all the same, was dropped.
+            match self.rows.get(index).and_then(|packet| packet.gone_ns) {
+                Some(gone_ns) => self.settle(index, gone_ns),
+                None => self.censor(index),
+            }
         }
     }
 
