@@ -15,6 +15,7 @@ import zipfile
 from typing import Any
 
 from superset.app import create_app
+from superset_owners import SAVED_QUERY, Changes, archive_of
 from superset_requests import chart_question, logged_in, token_of
 
 from sojourn_superset import kept_state, request_time
@@ -41,7 +42,6 @@ LAYER = {
 }  # fmt: skip
 #: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
 OTHERS = 900
-SAVED_QUERY = uuid.uuid4()
 TAG = "of somebody else"
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
@@ -79,28 +79,6 @@ class Asking:
         body = {"database_id": 1, "sql": sql, "runAsync": True}
         answer = self.client.post("/api/v1/sqllab/execute/", json=body, headers=self.headers)
         return f"{answer.status_code} {answer.get_data(as_text=True)[:1500]}"
-
-    def saved_query(self, app: Any) -> int:
-        """Import a saved query of someone else by each way; return 200 if it has changed then, 403 if not."""
-        with app.app_context():
-            from superset import db
-            from superset.models.core import Database
-            from superset.models.sql_lab import SavedQuery
-
-            database = db.session.get(Database, 1).uuid
-        files = {
-            "databases/d.yaml": f"database_name: d\nsqlalchemy_uri: shillelagh+safe://\nuuid: {database}\n"
-            "version: 1.0.0\n",
-            "queries/d/q.yaml": f"schema: null\nlabel: {self.user}\ndescription: null\nsql: select 1\n"
-            f"uuid: {SAVED_QUERY}\nversion: 1.0.0\ndatabase_uuid: {database}\n",
-        }
-        for kind, model, name in (("saved_query", "SavedQuery", "formData"), ("assets", "assets", "bundle")):
-            metadata = f"version: 1.0.0\ntype: {model}\ntimestamp: '2026-01-01T00:00:00'\n"
-            form = {name: (io.BytesIO(archive_of({"metadata.yaml": metadata, **files})), "x.zip"), "overwrite": "true"}
-            self.client.post(f"/api/v1/{kind}/import/", data=form, headers=self.headers)
-        with app.app_context():
-            query = db.session.query(SavedQuery).filter_by(uuid=SAVED_QUERY).one()
-            return 200 if query.label == self.user else 403
 
     def lists(self, path: str, lists: dict[str, set[int]]) -> str:
         """Return the status of a list; or, if it is refused, one of 200 where others than the own ones are seen.
@@ -144,9 +122,7 @@ class Asking:
             "use your own annotation layer in a chart": self.rows(annotation_layers=[{**LAYER, "name": "b"}]),
             "create charts": self.status("POST", "/api/v1/chart/", chart),
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
-            "change someone else's chart": self.status("PUT", "/api/v1/chart/1", {"description": self.user}),
-            "change someone else's dashboard": self.status("PUT", "/api/v1/dashboard/1", {"css": f"/* {self.user} */"}),
-            "change someone else's saved query": self.saved_query(app),
+            **Changes(app, self.client, self.headers, self.user).statuses(),
             "change someone else's CSS template": self.status(
                 "PUT", f"/api/v1/css_template/{OTHERS}", {"css": self.user}
             ),
@@ -199,7 +175,8 @@ def main() -> None:
         )
         db.session.add(AnnotationLayer(id=LAYER["value"], name="events"))
         owner = manager.find_user(os.environ["SUPERSET_ADMIN_USER"]).id
-        db.session.add(SavedQuery(uuid=SAVED_QUERY, db_id=1, label="one", sql="select 1", user_id=owner))
+        saved = {"label": "one", "sql": "select 1", "description": "of somebody else"}
+        db.session.add(SavedQuery(uuid=SAVED_QUERY, db_id=1, user_id=owner, **saved))
         db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))
         db.session.add(Theme(id=OTHERS, theme_name="one", json_data="{}"))
         db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))
@@ -296,15 +273,6 @@ def imported(client: Any, headers: dict[str, str], kind: str, content: bytes, **
     form = {"formData": (io.BytesIO(content), "x.zip"), **fields}
     answer = client.post(f"/api/v1/{kind}/import/", data=form, headers=headers)
     return f"{answer.status_code} {answer.get_data(as_text=True)[:500]}"
-
-
-def archive_of(files: dict[str, str], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip archive as Superset makes them."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", kind) as archive:
-        for name, text in files.items():
-            archive.writestr(f"x/{name}", text)
-    return content.getvalue()
 
 
 def related_lists(app: Any, name: str) -> tuple[dict[str, set[int]], dict[str, set[int]]]:

@@ -99,10 +99,10 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.dashboard_layouts import keep_trees
     from sojourn_superset.kept_state import bound_kept_state
     from sojourn_superset.own_database import bound_statements
+    from sojourn_superset.ownership import keep_to_owners
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.request_time import bound_request_time
-    from sojourn_superset.saved_queries import keep_to_owners
     from sojourn_superset.sql_lab import keep_limits, read_no_templates, run_at_once
     from sojourn_superset.time_literals import spell_times
     from sojourn_superset.time_offsets import refuse_failed_offsets
