@@ -15,6 +15,7 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.connection.connection_mapping import KnownConnections
+from sojourn_ingest.formats.content import parquet_batches as parquet_module
 from sojourn_ingest.formats.content.parquet_batches import LARGEST_BATCH_BYTES, parquet_batches
 from sojourn_ingest.formats.interface import InputError
 from sojourn_ingest.formats.registry import Registry
@@ -199,6 +200,42 @@ def test_the_longest_text_is_read_from_groups_of_few_rows(tmp_path: Path, option
     texts = [f"{number:04096}" for number in range(20)]
     pq.write_table(pa.table({"name": texts}), tmp_path / "t.parquet", row_group_size=rows, **options)
     assert [text for batch in parquet_batches(tmp_path / "t.parquet", 7) for text in batch[0].to_pylist()] == texts
+
+
+def test_a_dictionary_of_all_rows_stands_in_each_group(tmp_path: Path) -> None:
+    clients = pa.array([f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}" for number in range(50_000)])
+    codes = pa.array([number % 50_000 for number in range(60_001)], pa.int32())
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"name": pa.DictionaryArray.from_arrays(codes, clients)}), path, row_group_size=60_000)
+    texts = [text for batch in parquet_batches(path, 2**16) for text in batch[0].to_pylist()]
+    assert texts == [clients[code].as_py() for code in codes.to_pylist()]
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_an_encoding_that_is_not_read_is_named(tmp_path: Path, encoding: str) -> None:
+    table = pa.table({"time": [1, 2], "name": ["a", "b"]})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path, use_dictionary=False, column_encoding={"time": "PLAIN", "name": encoding})
+    with pytest.raises(InputError, match=f"the texts of the column name have the encoding {encoding}; write"):
+        list(parquet_batches(path, 10))
+    assert [batch.num_rows for batch in parquet_batches(path, 10, columns=["time"])] == [2]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["time", "time"]), path)
+    with pytest.raises(InputError, match="two columns have the name time"):
+        list(parquet_batches(path, 10))
+
+
+def test_rows_that_take_no_bytes_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"time": [7] * 10**6}), path, compression="zstd")
+    assert path.stat().st_size < 6_000
+    assert sum(batch.num_rows for batch in parquet_batches(path, 2**16)) == 10**6
+    monkeypatch.setattr(parquet_module, "ALWAYS_READ_BYTES", 2**20)
+    with pytest.raises(InputError, match="bytes expand to 1,000,000 rows"):
+        list(parquet_batches(path, 2**16))
 
 
 @pytest.mark.parametrize("value", [["x"], {"a": "x"}])

@@ -379,6 +379,18 @@ def test_probes_that_ping_says_have_no_answer_are_lost_until_one_comes(tmp_path:
     assert (rtts(tables), reading.refused) == ([1500.0, None], {})
 
 
+@pytest.mark.parametrize("outage", [20_000, 40_000, 70_000, 140_000])
+@pytest.mark.parametrize("behind", [0, 5])
+def test_an_outage_is_as_long_as_the_statistics_say(tmp_path: Path, outage: int, behind: int) -> None:
+    sent = 3 + outage + behind
+    answered = [number for number in range(sent) if number < 3 or number >= 3 + outage]
+    text = "".join(ANSWER.format(host=1, n=number % 2**16, ms="2.0", mark="") for number in answered)
+    figures = f"{sent} packets transmitted, {3 + behind} packets received, {100 * outage / sent:.1f}% packet loss\n"
+    _, tables, reading = read(written(tmp_path, f"{HEAD}{text}\n--- 192.0.2.255 ping statistics ---\n{figures}"))
+    values = rtts(tables)
+    assert (values.count(2.0), values.count(None), reading.refused) == (3 + behind, outage, {})
+
+
 def test_a_clock_that_was_never_set_gives_no_date(shared: Path, tmp_path: Path) -> None:
     _, tables, reading = read(shared / CASES / "bugs/fping_boot_time.txt")
     assert (rtts(tables), reading.refused) == ([20.0, 21.0, 22.0, 23.0, 24.0], {"clock_not_set": 1})

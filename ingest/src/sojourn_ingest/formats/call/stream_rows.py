@@ -162,13 +162,16 @@ class StreamRows:
         if whole:
             self.forget(connection)
         by_name = self._reports.setdefault(connection, {})
-        polled: list[_Report] = []
+        polled: dict[str, _Report] = {}
         for name, content in reports:
+            if name in polled:
+                self._reading.refuse("report: its name is that of another report of the same poll")
+                continue
             report = self._update(by_name, name, content)
             if report is not None:
                 self._note_far_end(connection, name, report)
             if report is not None and report.direction is not None:
-                polled.append(report)
+                polled[name] = report
         if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or not 0 <= time_ms <= LATEST_MS:
             self._reading.refuse("poll: it has no time")
             return
@@ -184,10 +187,10 @@ class StreamRows:
             self._reading.refuse_once(CLOCK_NOT_SET)
         number = self._connections.setdefault(connection, len(self._connections))
         far_ends: dict[int | None, list[Any]] = {}
-        if any(report.direction == "outbound" for report in polled):
+        if any(report.direction == "outbound" for report in polled.values()):
             far_ends = {by_name[name].ssrc: by_name[name].values for name in self._far_ends.get(connection, ())}
         emitted: set[tuple[int, str]] = set()
-        for report in polled:
+        for report in polled.values():
             self._give(number, poll_ns, UTC if is_date else UNSET, report, by_name, far_ends, emitted)
         self._polls += 1
         self._reading.records_read += 1

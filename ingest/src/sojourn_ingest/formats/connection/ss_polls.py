@@ -101,6 +101,8 @@ class SocketRows:
         self._poll_index = 0
         self._rows: list[dict[str, Any]] = []
         self._open: dict[tuple[Any, ...], dict[str, Any]] = {}
+        #: With more connections, those that no longer appear are looked for.
+        self._most_open = OPEN_CONNECTIONS
         self._ended: list[dict[str, Any]] = []
         self._given = 0
         self._keys: dict[str | None, tuple[str | None, str | None]] = {None: (None, None)}
@@ -140,8 +142,10 @@ class SocketRows:
             if len(self._rows) >= BATCH_ROWS:
                 yield from self._batches()
         self._poll_index += 1
-        if len(self._open) + len(self._ended) > OPEN_CONNECTIONS:
+        if len(self._open) + len(self._ended) > self._most_open:
             yield from self._end_silent()
+            # A poll that adds few costs no look at all that are open.
+            self._most_open = max(OPEN_CONNECTIONS, len(self._open) * 5 // 4)
 
     def _keys_of(self, address: str | None) -> tuple[str | None, str | None]:
         keys = self._keys.get(address)

@@ -9,12 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sojourn_ingest.formats.content.expansion import ALWAYS_READ_BYTES, MOST_EXPANSION
 from sojourn_ingest.input_error import InputError
 
 LONGEST_TEXT_BYTES = 4096
 """Longest text of a column. A file has a text once that thousands of rows have."""
 LARGEST_BATCH_BYTES = 64 * 2**20
-"""Bytes of the texts of a batch, if each were as long as the longest of its column."""
+"""Bytes of the texts of a batch, if each were as long as the longest of its column; and of those of a dictionary."""
+ROW_BYTES = 16
+"""What a row has at least, if it is written out: equal rows may take no bytes of a file."""
+READ_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
+"""Of texts. In others, a text may share parts of those before it, so that its length is known only afterwards."""
 
 
 def parquet_batches(
@@ -25,13 +30,15 @@ def parquet_batches(
     Raises
     ------
     InputError
-        If a text is longer than ``LONGEST_TEXT_BYTES``, or a column has lists or structures.
+        If a text is longer than ``LONGEST_TEXT_BYTES``, a column has lists or structures or an encoding that is not
+        read, two columns have the same name, or the file has more rows than its size allows.
     pa.ArrowException, OSError
         If the file is damaged.
     """
     with pq.ParquetFile(opened) as file:
         texts = _text_columns(file, columns)
-        _refuse_large_chunks(file.metadata, texts)
+        _refuse_rows(file.metadata)
+        _refuse_chunks(file.metadata, texts)
     with pq.ParquetFile(opened, read_dictionary=sorted(texts), **options) as file:
         for batch in file.iter_batches(rows, groups, columns=columns, use_threads=False):
             # Parquet's text is whatever bytes stand there.
@@ -45,7 +52,11 @@ def parquet_batches(
 
 def _text_columns(file: pq.ParquetFile, columns: list[str] | None) -> set[str]:
     """Return which of the columns are texts as Parquet keeps them, whatever type the schema of Arrow gives them."""
-    kinds = {field.name: field.type for field in file.schema_arrow if columns is None or field.name in columns}
+    used = [field for field in file.schema_arrow if columns is None or field.name in columns]
+    kinds = {field.name: field.type for field in used}
+    if len(kinds) < len(used):
+        twice = next(name for name in kinds if sum(field.name == name for field in used) > 1)
+        raise InputError("corrupt_record", f"two columns have the name {twice}; rename one")
     stored = [file.schema.column(place) for place in range(len(file.schema.names))]
     physical = {column.path: column.physical_type for column in stored}
     for name, kind in kinds.items():
@@ -56,14 +67,28 @@ def _text_columns(file: pq.ParquetFile, columns: list[str] | None) -> set[str]:
     return {name for name, kind in kinds.items() if physical[name] == "BYTE_ARRAY" and not pa.types.is_decimal(kind)}
 
 
-def _refuse_large_chunks(metadata: pq.FileMetaData, texts: set[str]) -> None:
+def _refuse_rows(metadata: pq.FileMetaData) -> None:
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    stored = sum(group.column(place).total_compressed_size for group in groups for place in range(group.num_columns))
+    rows = sum(group.num_rows for group in groups)
+    if rows * ROW_BYTES > max(ALWAYS_READ_BYTES, MOST_EXPANSION * stored):
+        text = f"{stored:,} bytes expand to {rows:,} rows; give them as CSV if they are genuine"
+        raise InputError("expands_too_far", text)
+
+
+def _refuse_chunks(metadata: pq.FileMetaData, texts: set[str]) -> None:
     for group in range(metadata.num_row_groups):
         for place in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(place)
-            # With a dictionary, and the least and largest value in the heads of pages.
-            most = LONGEST_TEXT_BYTES * (chunk.num_values + 8)
-            if chunk.path_in_schema in texts and chunk.total_uncompressed_size > most:
-                raise _too_long(chunk.path_in_schema)
+            name = chunk.path_in_schema
+            if name not in texts:
+                continue
+            # With the least and largest value in the heads of pages, and a dictionary that may be that of all rows.
+            if chunk.total_uncompressed_size > LONGEST_TEXT_BYTES * (chunk.num_values + 8) + LARGEST_BATCH_BYTES:
+                raise _too_long(name)
+            if other := sorted(set(chunk.encodings) - READ_ENCODINGS):
+                text = f"the texts of the column {name} have the encoding {other[0]}; write them as plain texts"
+                raise InputError("unsupported_encoding", f"{text} or with a dictionary (version 1 of Parquet)")
 
 
 def _longest(name: str, column: pa.Array) -> int:

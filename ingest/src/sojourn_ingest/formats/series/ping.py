@@ -47,6 +47,7 @@ MOST_IN_GAPS = 1_000_000
 IN_A_GAP = 100
 NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
+TOO_MANY_LOST = "probe in a gap: too many without an answer for so few with one"
 #: Numbers that are remembered as answered: a second answer comes within so many.
 MOST_ANSWERED = 1024
 #: Of a line of Windows' without an answer, such as "Request timed out.", which is remembered.
@@ -304,7 +305,7 @@ class _Series:
         yield from self.rows.add(probe.number, [Sample(rtt_ms, epoch_ns(time_s), since_s)])
 
     def sum_up(self, probe: _Probe, figures: Summary) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Add what the output says of all answers, or note the probes behind the last answer as without one.
+        """Add what the output says of all answers, and the probes without one that its lines do not show.
 
         If nothing was received, that is all of them: a line that is down is a measurement.
         """
@@ -319,9 +320,16 @@ class _Series:
             probe.last_sequence = -1
             self.reading.records_read += 1
         lost = figures.sent - probe.replies - probe.lost - len(probe.waiting)
-        if probe.last_sequence is not None and 0 < lost <= LARGEST_GAP:
-            for place in range(lost):
-                probe.waiting[probe.last_sequence + 1 + place] = None
+        if probe.last_sequence is None or lost <= 0:
+            return
+        if not self._may_note(lost):
+            self.reading.refuse(TOO_MANY_LOST, lost)
+            return
+        # No answer comes behind the statistics.
+        yield from self._end_waiting(probe)
+        for _ in range(lost):
+            probe.lost += 1
+            yield from self.add(probe, None, None)
 
     def tell(self, probe: _Probe, unanswered: int | None) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Add what waited for the statistics of Windows' ping; without them, each line is a lost probe."""
@@ -362,10 +370,14 @@ class _Series:
             self.refuse_title(probe)
             probe.is_over = self.refuse_heading(probe) or probe.is_over
             yield from self.tell(probe, None)
-            for time_s in probe.waiting.values():
-                yield from self.add(probe, None, time_s)
-            probe.waiting.clear()
+            yield from self._end_waiting(probe)
         self._probes.clear()
+
+    def _end_waiting(self, probe: _Probe) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Add the probes that no answer came for so far."""
+        while probe.waiting:
+            probe.lost += 1
+            yield from self.add(probe, None, probe.waiting.popitem(last=False)[1])
 
     def _may_note(self, unanswered: int) -> bool:
         """Return whether so many probes of a gap may be noted; if so, they are counted."""
@@ -384,7 +396,7 @@ class _Series:
         if gap - 1 <= probe.nameless:
             probe.replies += max(0, gap - 1)
         elif last is not None and gap <= LARGEST_GAP and not self._may_note(gap - 1):
-            self.reading.refuse("probe in a gap: too many without an answer for so few with one", gap - 1)
+            self.reading.refuse(TOO_MANY_LOST, gap - 1)
         elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
                 has_times = time_s is not None and probe.last_time_s is not None

@@ -31,7 +31,7 @@ _COLON = re.compile(rb"(?::|\xef\xbc\x9a)$")
 #: Sent, received, lost.
 _COUNTS = re.compile(rb"= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})\D[^=]*= {0,3}(\d{1,12})(?!\d)")
 #: Smallest, largest, mean; some languages have two blanks before them.
-_RTTS = re.compile(rb"= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?\S[^=]*= {0,3}(\d{1,9}) ?[^\s\d]{1,12}$")
+_RTTS = re.compile(rb"= {0,3}(\d{1,9}+) ?\S[^=]*= {0,3}(\d{1,9}+) ?\S[^=]*= {0,3}(\d{1,9}+) ?[^\s\d]{1,12}$")
 
 _FIGURE = re.compile(rb"= {0,3}\d")
 #: Lines that may stand before the heading.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -111,8 +111,8 @@ class Connections:
 
     def __init__(self, rows: SeriesRows, reading: Reading) -> None:
         self.by_trace_and_group: dict[tuple[int, str], Connection] = {}
-        #: The common fields of a trace, and the group that they name.
-        self._common: tuple[Any, str] | None = None
+        #: Of parts of a trace's header, which may be long, and which all its events have.
+        self._group, self._columns, self._vantage = _Remembered(_group), _Remembered(_columns), _Remembered(_vantage)
         self._rows = rows
         self._reading = reading
         self._clocks: dict[int, Clock] = {}
@@ -126,7 +126,7 @@ class Connections:
         if not clock.has_known_unit:
             self._reading.refuse("event_of_a_trace_with_unknown_time_units")
             return
-        fields = _fields(event, trace.header)
+        fields = self._fields(event, trace.header)
         ms = None if fields is None else clock.time_ms(fields)
         if fields is None or ms is None:
             self._reading.refuse("malformed_event" if fields is None else "event_without_time")
@@ -151,18 +151,23 @@ class Connections:
 
     def _of(self, place: int, trace: Trace, fields: dict[str, Any], clock: Clock) -> Connection | None:
         group = fields.get("group_id")
-        key = (place, self._common_group(trace) if group is None else _digest(group))
+        key = (place, self._group.of(trace.header.get("common_fields")) if group is None else _digest(group))
         if key not in self.by_trace_and_group:
             if len(self.by_trace_and_group) >= MOST_CONNECTIONS:
                 return None
-            self.by_trace_and_group[key] = Connection(len(self.by_trace_and_group), _vantage(trace.header), clock)
+            self.by_trace_and_group[key] = Connection(
+                len(self.by_trace_and_group), self._vantage.of(trace.header.get("vantage_point")), clock
+            )
         return self.by_trace_and_group[key]
 
-    def _common_group(self, trace: Trace) -> str:
-        common = trace.header.get("common_fields")
-        if self._common is None or self._common[0] is not common:
-            self._common = (common, _digest(common.get("group_id") if isinstance(common, dict) else None))
-        return self._common[1]
+    def _fields(self, event: Any, header: dict[str, Any]) -> dict[str, Any] | None:
+        """Return an event as an object; None for what is neither one nor a row of the declared columns."""
+        if isinstance(event, dict):
+            return event
+        columns = self._columns.of(header.get("event_fields"))
+        if not isinstance(event, list) or columns is None or len(event) > len(columns):
+            return None
+        return dict(zip(columns, event, strict=False))
 
     def _metrics(self, connection: Connection, data: dict[str, Any], ms: float) -> Iterator[tuple[str, pa.RecordBatch]]:
         for name, stated in data.items():
@@ -221,14 +226,27 @@ class Connections:
 KNOWN = frozenset((*METRICS_UPDATED, *LOST, *SPIN, *STARTED))
 
 
-def _fields(event: Any, header: dict[str, Any]) -> dict[str, Any] | None:
-    """Return an event as an object; None for what is neither one nor a row of the declared columns."""
-    if isinstance(event, dict):
-        return event
-    columns = header.get("event_fields")
-    if not isinstance(event, list) or not isinstance(columns, list) or len(event) > len(columns):
-        return None
-    return {str(column).lower(): value for column, value in zip(columns, event, strict=False)}
+class _Remembered:
+    """What follows from a part of a header, computed again only for another part."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self._compute = compute
+        self._part: Any = self
+        self._value: Any = None
+
+    def of(self, part: Any) -> Any:
+        """Return what follows from this part."""
+        if part is not self._part:
+            self._part, self._value = part, self._compute(part)
+        return self._value
+
+
+def _columns(stated: Any) -> list[str] | None:
+    return [str(column).lower() for column in stated] if isinstance(stated, list) else None
+
+
+def _group(common: Any) -> str:
+    return _digest(common.get("group_id") if isinstance(common, dict) else None)
 
 
 def _name(fields: dict[str, Any]) -> str:
@@ -242,8 +260,7 @@ def _digest(group: Any) -> str:
     return hashlib.sha256(str(group).encode(errors="surrogatepass")).hexdigest()
 
 
-def _vantage(header: dict[str, Any]) -> str | None:
-    stated = header.get("vantage_point")
+def _vantage(stated: Any) -> str | None:
     named = stated.get("type") if isinstance(stated, dict) else None
     return named.lower() if isinstance(named, str) and named.lower() in VANTAGES else None
 
