@@ -137,6 +137,7 @@ impl Reports {
     pub(crate) fn kept_bytes(&self) -> usize {
         self.pairs.len() * size_of::<Reported>()
             + self.sent.len() * size_of::<SenderReport>()
+            + self.secure.capacity() * size_of::<(u32, i64)>()
             + self.held.len() * size_of::<Held>()
             + self.not_held.len() * size_of::<(u32, i64)>()
     }

@@ -37,6 +37,11 @@ pub(crate) struct Stun {
 }
 
 impl Stun {
+    /// Memory that is kept beside this, in bytes.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.pending.capacity() * size_of::<Pending>()
+    }
+
     /// Take a message; whether it counts as one.
     pub(crate) fn take(&mut self, message: &StunMessage<'_>, direction: Direction, time_ns: i64) -> bool {
         let by_transaction = message.classic && message.method == METHOD_SHARED_SECRET;

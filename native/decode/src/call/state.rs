@@ -35,7 +35,10 @@ pub(crate) struct CallState {
 impl CallState {
     /// Memory that is kept beside this, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.reports.kept_bytes() + self.framing.fwd.kept_bytes() + self.framing.rev.kept_bytes()
+        self.stun.kept_bytes()
+            + self.reports.kept_bytes()
+            + self.framing.fwd.kept_bytes()
+            + self.framing.rev.kept_bytes()
     }
 
     /// Take a message, and give what it carries.

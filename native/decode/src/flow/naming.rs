@@ -382,6 +382,33 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_derived_for_one_packet_of_a_datagram() {
+        let client = initial(
+            1,
+            &CONNECTION_ID,
+            &CONNECTION_ID,
+            0,
+            &crypto(0, &hello("www.example.com", 0)),
+        );
+        let of_others = initial(1, b"other-keys", b"not-those-keys", 0, &crypto(0, &[2; 90]));
+        for (datagrams, name) in [
+            (vec![[of_others.as_slice(), &client].concat()], None),
+            (vec![of_others.clone(), client.clone()], Some("www.example.com")),
+            (
+                vec![[client.as_slice(), &of_others].concat()],
+                Some("www.example.com"),
+            ),
+        ] {
+            let mut recording = Recording::new(ServerNames::Full);
+            for datagram in datagrams {
+                recording.datagram(to_server(), &datagram);
+            }
+            let server = recording.flows().remove(0).server.unwrap();
+            assert_eq!(server.name.as_deref(), name);
+        }
+    }
+
+    #[test]
     fn a_flow_is_named_by_what_its_initiator_was_told_before() {
         let mut recording = Recording::new(ServerNames::Full);
         let server = end(7, 443);

@@ -170,6 +170,8 @@ impl ServerSearch {
     ) {
         self.count_packet();
         let mut rest = payload;
+        // Keys follow from the connection ID, which all packets of a datagram have (RFC 9000, section 12.2).
+        let mut has_derived = false;
         while let Some(initial) = next_initial(&mut rest) {
             let brought = match self.reading.as_deref_mut() {
                 Some(Reading {
@@ -183,6 +185,9 @@ impl ServerSearch {
             };
             if brought == Brought::Frames {
                 continue;
+            }
+            if std::mem::replace(&mut has_derived, true) {
+                break;
             }
             // The first packet, or the first after a Retry, from which other keys follow.
             match ClientCrypto::begin(&initial) {

@@ -41,10 +41,10 @@ pub(crate) struct TcpConnection {
 }
 
 impl TcpConnection {
-    /// Memory that is kept of segments whose acknowledgement or echo is awaited, in bytes.
+    /// Memory that is kept of ECN, holes, and segments whose acknowledgement or echo is awaited, in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         let ecn = self.ecn.as_ref().map_or(0, |ecn| {
-            ecn.directions.fwd.kept_bytes() + ecn.directions.rev.kept_bytes()
+            size_of::<TcpEcn>() + ecn.directions.fwd.kept_bytes() + ecn.directions.rev.kept_bytes()
         });
         self.directions.fwd.kept_bytes() + self.directions.rev.kept_bytes() + ecn
     }

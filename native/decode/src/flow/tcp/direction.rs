@@ -376,6 +376,7 @@ impl TcpDirection {
     pub(crate) fn kept_bytes(&self) -> usize {
         self.outstanding.capacity() * size_of::<Outstanding>()
             + self.timestamps.capacity() * size_of::<PendingTimestamp>()
+            + self.holes.capacity() * size_of::<Hole>()
     }
 
     #[cfg(test)]
