@@ -216,6 +216,8 @@ def main() -> None:
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
     }
+    form = {"data": "a=" + "%c3" * 700_000, "content_type": "application/x-www-form-urlencoded"}
+    answers["too large"]["/login/"] = app.test_client().post("/login/", **form).status_code
     answers["administrators only"] = administrators_only
     answers["logins"] = logins(app)
     answers["malformed logins"] = [

@@ -18,6 +18,7 @@ from sojourn_superset.parsing_bounds import (
     LARGEST_IMPORT_BYTES,
     LONGEST_SQL,
     _refuse_long_sql,
+    _refuse_many_sources,
     _refuse_nested_types,
     bound_words,
     load_yaml,
@@ -74,6 +75,27 @@ def test_times_and_coordinates_in_words_are_short() -> None:
     for parse in (Calendar().parseDT, Point):
         with pytest.raises(ValueError, match="61 characters"):
             parse("1" * 61)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM run a" + ",b" * 60_000,
+        "SELECT * FROM a" + " JOIN b ON 1=1" * 9_000,
+        "WITH a0 AS (SELECT 1)" + "".join(f",a{number} AS (SELECT 1)" for number in range(5_000)) + " SELECT 1",
+        "SELECT 1" + " UNION ALL SELECT * FROM (SELECT 1)" * 3_500,
+    ],
+)
+def test_a_statement_of_many_tables_is_refused(sql: str) -> None:
+    started = time.process_time()
+    with pytest.raises(ParseError, match="a statement has at most 1,000 tables, subqueries"):
+        _refuse_many_sources(list(sqlglot.parse(sql, dialect="sqlite")))
+    assert time.process_time() - started < 15
+
+
+def test_a_statement_of_many_values_is_none_of_many_tables() -> None:
+    values = ",".join(map(str, range(20_000)))
+    _refuse_many_sources(list(sqlglot.parse(f"SELECT * FROM a WHERE b IN ({values})", dialect="sqlite")))
 
 
 def test_long_sql_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Bounds on what Superset parses: SQL, Markdown, times and coordinates in words, and what imported archives hold."""
+"""Bounds on what Superset parses: SQL, forms, Markdown, times and coordinates in words, and imported archives."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import yaml
 from markupsafe import Markup
-from sqlglot import Parser, Tokenizer, TokenType
+from sqlglot import Expression, Parser, Tokenizer, TokenType
 from sqlglot.errors import ParseError
+from sqlglot.expressions import CTE, Subquery, Table
+from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.formparser import FormDataParser
 
 LONGEST_SQL = 2**17
 """Characters of SQL that are parsed; the worst take 2 s and 70 MB, five times over as Superset handles a request."""
 MOST_STEPS = 100_000
 """Steps of the parser that types within types may take; twelve of them, as in DATE(DATE(…)), are parsed."""
 DEEPEST = 40
+MOST_SOURCES = 1_000
+"""Tables, subqueries and common table expressions of a statement: sqlglot compares the name of each with all others."""
+LARGEST_FORM_BYTES = 2 * 2**20
+"""Of an encoded form, which takes up to 80 times as much memory; a chart's question has at most half of it."""
 LONGEST_MARKDOWN = 10_000
 """Characters of a description that are parsed; more are shown as they are."""
 LONGEST_IN_WORDS = 60
@@ -54,7 +61,7 @@ class Loader(yaml.CSafeLoader):
 
 
 def bound_parsing() -> None:
-    """Refuse SQL, YAML, archives, times and coordinates that take time or memory out of proportion to their length.
+    """Refuse SQL, forms, YAML, archives, times and coordinates that take time or memory out of proportion to their length.
 
     Imports in Superset's earlier format, which say no version, are refused: they are read elsewhere, without a bound.
     """
@@ -68,14 +75,23 @@ def bound_parsing() -> None:
 
     parse, tokenize, check_zip = Parser._parse, Tokenizer.tokenize, utils.check_is_safe_zip
     as_html, parse_markdown = core.markdown, core.md.markdown
+    parse_form = FormDataParser._parse_urlencoded
 
     def bounded_parse(parser: Any, parse_method: Any, raw_tokens: Any, sql: Any = None) -> Any:
         _refuse_nested_types(parser.TYPE_TOKENS, raw_tokens)
-        return parse(parser, parse_method, raw_tokens, sql)
+        parsed = parse(parser, parse_method, raw_tokens, sql)
+        if len(raw_tokens) > MOST_SOURCES:
+            _refuse_many_sources(parsed)
+        return parsed
 
     def bounded_tokenize(tokenizer: Any, sql: str) -> Any:
         _refuse_long_sql(sql)
         return tokenize(tokenizer, sql)
+
+    def bounded_form(forms: Any, stream: Any, mimetype: str, length: int | None, options: dict[str, str]) -> Any:
+        if length is None or length > LARGEST_FORM_BYTES:
+            raise RequestEntityTooLarge(f"a form has at most {LARGEST_FORM_BYTES:,} bytes")
+        return parse_form(forms, stream, mimetype, length, options)
 
     def bounded_zip(archive: ZipFile) -> None:
         members = archive.infolist()
@@ -98,6 +114,7 @@ def bound_parsing() -> None:
     core.markdown = bounded_markdown
     Parser._parse = bounded_parse  # type: ignore[assignment, method-assign]
     Tokenizer.tokenize = bounded_tokenize  # type: ignore[assignment, method-assign]
+    FormDataParser._parse_urlencoded = bounded_form  # type: ignore[method-assign]
     utils.check_is_safe_zip = bounded_zip
     utils.yaml = SimpleNamespace(safe_load=load_yaml, parser=yaml.parser, YAMLError=yaml.YAMLError)
     del dashboards.command_versions[1:], datasets.command_versions[1:]
@@ -129,6 +146,16 @@ def _refuse_long_sql(sql: str) -> None:
     """Raise ParseError for SQL that is too long."""
     if len(sql) > LONGEST_SQL:
         raise ParseError(f"SQL has at most {LONGEST_SQL:,} characters")
+
+
+def _refuse_many_sources(parsed: list[Expression | None]) -> None:
+    """Raise ParseError for a statement that selects from too many tables."""
+    for statement in parsed:
+        sources = statement.find_all(Table, Subquery, CTE) if statement else ()
+        if next(islice(sources, MOST_SOURCES, None), None) is not None:
+            raise ParseError(
+                f"a statement has at most {MOST_SOURCES:,} tables, subqueries and common table expressions"
+            )
 
 
 def _refuse_nested_types(types: Any, tokens: Any) -> None:
