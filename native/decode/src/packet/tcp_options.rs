@@ -1,11 +1,12 @@
 //! TCP options that the analysis uses, out of a header that may be snapped inside them.
 
-use crate::input::bytes::be_u32;
+use crate::input::bytes::{be_u16, be_u32};
 use crate::packet::accurate_ecn::{AccurateEcn, KIND_ECT0_FIRST, KIND_ECT1_FIRST, KIND_EXPERIMENT};
 use crate::twos_complement::TwosComplement;
 
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
@@ -20,6 +21,8 @@ pub(crate) struct Timestamps {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TcpOptions {
     pub(crate) timestamps: Option<Timestamps>,
+    /// Of a SYN: payload and options of a segment that its sender accepts, in bytes (RFC 9293, 3.7.1).
+    pub(crate) maximum_segment_size: Option<u16>,
     pub(crate) selective_acknowledgement: bool,
     /// The first block repeats what was acknowledged before (RFC 2883).
     pub(crate) duplicate_selective_acknowledgement: bool,
@@ -56,6 +59,9 @@ impl TcpOptions {
                     };
                     match *kind {
                         TIMESTAMPS if value_bytes == 8 => fields.timestamps = timestamps(value),
+                        MAXIMUM_SEGMENT_SIZE if value_bytes == 2 => {
+                            fields.maximum_segment_size = be_u16(value, 0);
+                        }
                         SACK if value_bytes >= 8 => {
                             fields.selective_acknowledgement = true;
                             fields.duplicate_selective_acknowledgement = is_duplicate(acknowledgement, value);

@@ -44,8 +44,9 @@ impl AceCounter {
         let mut min = least;
         if let Some(ce_bytes) = ce_bytes {
             if newly.smallest_bytes > 0 {
-                // Marked packets without data are in no byte counter, and each with data has at least the smallest payload.
-                let with_data = ce_bytes.div_euclid(i64::from(newly.smallest_bytes));
+                // Marked packets without data are in no byte counter, and each with data has at least the smallest payload,
+                // but for the last one of a merged segment.
+                let with_data = ce_bytes.div_euclid(i64::from(newly.smallest_bytes)) + newly.merged;
                 most = most.min(at_most(with_data.max(least)));
                 let needed = ce_bytes.div_euclid(i64::from(newly.largest_bytes));
                 while min < needed && min + MODULUS <= most {
@@ -68,6 +69,7 @@ mod tests {
             packets,
             smallest_bytes: 100,
             largest_bytes: 100,
+            merged: 0,
         }
     }
 
@@ -99,6 +101,7 @@ mod tests {
             packets: 40,
             smallest_bytes: 50,
             largest_bytes: 100,
+            merged: 0,
         };
         assert_eq!(counter.report(7, uneven, Some(900)), (9, 17));
     }

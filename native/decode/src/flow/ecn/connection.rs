@@ -142,8 +142,10 @@ impl TcpEcn {
                     self.directions.fwd.restart();
                     self.directions.rev.restart();
                 }
+                self.accept(direction, segment);
                 return;
             }
+            self.accept(direction, segment);
             self.negotiation.syn_ack(direction, segment, passing.ecn);
             let about = self.directions.get_mut(direction.opposite());
             if let Some(option) = segment.options.accurate_ecn {
@@ -170,6 +172,14 @@ impl TcpEcn {
             about.bytes.begin_unless_begun();
         }
         about.reported(segment, of_handshake);
+    }
+
+    /// A SYN says how large the segments are that its sender accepts, if its options were captured.
+    fn accept(&mut self, direction: Direction, syn: &TcpSegment) {
+        if let Some(stated) = syn.options.maximum_segment_size {
+            let about = self.directions.get_mut(direction.opposite());
+            about.in_flight.accept(stated);
+        }
     }
 
     /// What the connection uses: as the handshake agreed, or as a bit shows that only Accurate ECN uses.
@@ -206,10 +216,25 @@ mod tests {
         fn with_option(
             &mut self,
             direction: Direction,
+            numbers: (u32, u32),
+            flags: u16,
+            of: (u32, u8),
+            accurate_ecn: Option<AccurateEcn>,
+        ) {
+            let options = TcpOptions {
+                accurate_ecn,
+                ..TcpOptions::default()
+            };
+            self.with_options(direction, numbers, flags, of, options);
+        }
+
+        fn with_options(
+            &mut self,
+            direction: Direction,
             (sequence, acknowledgement): (u32, u32),
             flags: u16,
             (payload_bytes, ecn): (u32, u8),
-            accurate_ecn: Option<AccurateEcn>,
+            options: TcpOptions,
         ) {
             let segment = TcpSegment {
                 sequence,
@@ -217,10 +242,7 @@ mod tests {
                 flags,
                 window: 1,
                 checksum: 0,
-                options: TcpOptions {
-                    accurate_ecn,
-                    ..TcpOptions::default()
-                },
+                options,
             };
             let passing = Passing {
                 payload_bytes,
@@ -327,6 +349,25 @@ mod tests {
         let fwd = &connection.0.directions.fwd;
         assert_eq!(fwd.disagreements, 2);
         assert_eq!(fwd.bytes.totals(), (Some(0), Some(0), Some(200)));
+    }
+
+    #[test]
+    fn a_merged_segment_may_be_marked_many_times() {
+        let mut connection = Connection(TcpEcn::default());
+        for (direction, numbers, flags, answer) in [(Fwd, (100, 0), SYN, 7), (Rev, (500, 101), SYN | ACK, 2)]
+        {
+            let options = TcpOptions {
+                maximum_segment_size: Some(1460),
+                ..TcpOptions::default()
+            };
+            connection.with_options(direction, numbers, flags | ace(answer), (0, 0), options);
+        }
+        connection.segment(Fwd, (101, 501), ACK | ace(5), (20 * 1448, 2));
+        let numbers = (501, 101 + 20 * 1448);
+        connection.with_option(Rev, numbers, ACK | ace(5), (0, 0), Some(ce_option(8 * 1448)));
+        let fwd = &connection.0.directions.fwd;
+        // The field turned once, as the bytes say.
+        assert_eq!((fwd.ace.min, fwd.ace.max, fwd.disagreements), (8, 8, 0));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::flow::tcp::sequence::distance;
 /// Of a connection whose acknowledgements never pass, only so many segments are remembered.
 const SEGMENTS: usize = 16_384;
 
+/// Options of a segment, at most; they take from what the maximum segment size leaves for payload (RFC 6691).
+const OPTIONS_BYTES: u32 = 40;
+
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     end: u32,
@@ -18,9 +21,12 @@ struct Sent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Newly {
     pub(crate) packets: i64,
-    /// The smallest and the largest payload among them; 0 where there is none.
+    /// The smallest and the largest payload among them; 0 where there is none. The last packets of merged segments are
+    /// not among them.
     pub(crate) smallest_bytes: u32,
     pub(crate) largest_bytes: u32,
+    /// Segments that the host or the network card parts or merged, each of which may end in a packet of one byte.
+    pub(crate) merged: i64,
 }
 
 /// Segments of one direction that no acknowledgement has been about yet.
@@ -30,14 +36,33 @@ pub(crate) struct InFlight {
     sent: VecDeque<Sent>,
     /// Packets that no acknowledgement number is about, or that were forgotten.
     uncounted: i64,
+    /// Maximum segment size that the receiver stated.
+    maximum_segment_size: Option<u32>,
 }
 
 impl InFlight {
+    /// The receiver states its maximum segment size: a segment with more payload is several packets of the network.
+    pub(crate) fn accept(&mut self, maximum_segment_size: u16) {
+        self.maximum_segment_size = Some(u32::from(maximum_segment_size));
+    }
+
+    /// Bounds of the payload of a packet, if a segment is several.
+    fn parts(&self, payload_bytes: u32) -> Option<(u32, u32)> {
+        let largest = self.maximum_segment_size.filter(|most| payload_bytes > *most)?;
+        Some((largest.saturating_sub(OPTIONS_BYTES).max(1), largest))
+    }
+
+    /// How many packets of the network a segment is at most.
+    fn packets(&self, payload_bytes: u32) -> i64 {
+        self.parts(payload_bytes)
+            .map_or(1, |(smallest, _)| i64::from(payload_bytes.div_ceil(smallest)))
+    }
+
     /// A data segment passes; retransmissions are packets of their own.
     pub(crate) fn data(&mut self, end: u32, payload_bytes: u32) {
         if self.sent.len() == SEGMENTS {
-            self.sent.pop_front();
-            self.uncounted += 1;
+            let forgotten = self.sent.pop_front();
+            self.uncounted += forgotten.map_or(0, |sent| self.packets(sent.payload_bytes));
         }
         let place = match self.sent.back() {
             Some(last) if distance(last.end, end) < 0 => {
@@ -64,16 +89,21 @@ impl InFlight {
             packets: std::mem::take(&mut self.uncounted),
             smallest_bytes: 0,
             largest_bytes: 0,
+            merged: 0,
         };
         let reported = self.sent.partition_point(|sent| distance(sent.end, highest) >= 0);
-        for sent in self.sent.drain(..reported) {
-            newly.packets += 1;
-            newly.largest_bytes = newly.largest_bytes.max(sent.payload_bytes);
+        for sent in self.sent.iter().take(reported) {
+            let parts = self.parts(sent.payload_bytes);
+            let (least, most) = parts.unwrap_or((sent.payload_bytes, sent.payload_bytes));
+            newly.packets += self.packets(sent.payload_bytes);
+            newly.merged += i64::from(parts.is_some());
+            newly.largest_bytes = newly.largest_bytes.max(most);
             newly.smallest_bytes = match newly.smallest_bytes {
-                0 => sent.payload_bytes,
-                smallest => smallest.min(sent.payload_bytes),
+                0 => least,
+                smallest => smallest.min(least),
             };
         }
+        self.sent.drain(..reported);
         give_back(&mut self.sent);
         newly
     }
@@ -108,7 +138,25 @@ mod tests {
             Newly {
                 packets: 2,
                 smallest_bytes: 100,
-                largest_bytes: 100
+                largest_bytes: 100,
+                merged: 0,
+            }
+        );
+    }
+
+    #[test]
+    fn a_segment_beyond_what_the_receiver_accepts_is_several_packets() {
+        let mut in_flight = InFlight::default();
+        in_flight.accept(1460);
+        in_flight.data(44 * 1448, 44 * 1448);
+        in_flight.data(45 * 1448, 1448);
+        assert_eq!(
+            in_flight.acknowledge(45 * 1448),
+            Newly {
+                packets: 46,
+                smallest_bytes: 1420,
+                largest_bytes: 1460,
+                merged: 1,
             }
         );
     }
