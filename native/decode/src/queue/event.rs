@@ -86,12 +86,22 @@ impl NetworkFields {
     }
 }
 
+/// Each of the packets that are kept may have a location.
+const LONGEST_LOCATION_BYTES: usize = 256;
+
 /// Why a packet was dropped, as far as the log says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DropCause {
     pub(crate) kind: Option<&'static str>,
     pub(crate) reason: Option<i32>,
     pub(crate) location: Option<Box<str>>,
+}
+
+impl DropCause {
+    /// A text of the log as a location; `None` if it is longer than any name of a function.
+    pub(crate) fn location(text: &str) -> Option<Box<str>> {
+        (text.len() <= LONGEST_LOCATION_BYTES).then(|| text.into())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,6 +24,10 @@ from sojourn_ingest.schema import table
 
 #: Rows as objects of Python take fifty times the memory of columns.
 BATCH_ROWS = 2_048
+#: Disciplines and classes of a poll, each of which takes some hundred bytes.
+MOST_DISCIPLINES = 1_000_000
+#: Keys of all disciplines of a poll that are counted by their names. A discipline has some dozen.
+MOST_REASONS = 1_000
 #: A discipline and its key, as tc names them.
 KEY = re.compile(r"(?:cake\.tins|[a-z0-9_]{1,16})\.[A-Za-z0-9_-]{1,64}")
 TABLES = ("queue_counter", "queue_counter_part")
@@ -109,6 +113,11 @@ class TcPolls(Format):
                 yield name, _batch(name, rows)
 
 
+def _reason(reason: str, key: str) -> str:
+    """Return a reason with the key; what tc does not call a key, such as a host, is not quoted."""
+    return f"{reason} {key}" if KEY.fullmatch(key) else reason
+
+
 def _begins_with_time(source: Source) -> bool:
     """Return whether the first line is a time, and tc's output follows it or, where tc complained, a later one."""
     lines = [line for line in source.head.split(b"\n") if line.strip()]
@@ -126,7 +135,7 @@ class _Poll:
         self._index = index
         self._keys: set[tuple[str, str]] = set()
         self._duplicates = 0
-        self._unknown: Counter[str] = Counter()
+        self._unknown: set[str] = set()
         self._out_of_range: Counter[str] = Counter()
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
         self._batches: list[tuple[str, pa.RecordBatch]] = []
@@ -146,13 +155,20 @@ class _Poll:
         if key in self._keys:
             self._duplicates += 1
             return
+        if len(self._keys) == MOST_DISCIPLINES:
+            self.fault = f"it has more than {MOST_DISCIPLINES:,} disciplines and classes"
+            return
         self._keys.add(key)
         # Times stand at the end of some polls.
         self._rows["queue_counter"].append({"poll_index": self._index, "poll_start_ns": 0} | counters.row)
         place = {"poll_index": self._index, "device": key[0], "handle": key[1]}
         self._rows["queue_counter_part"] += [place | part for part in counters.parts]
-        self._unknown += counters.unknown
-        self._out_of_range += counters.out_of_range
+        self._unknown.update(_reason("key_without_column", name) for name in counters.unknown)
+        for name, count in counters.out_of_range.items():
+            self._out_of_range[_reason("counter_out_of_range", name)] += count
+        if len(self._unknown) + len(self._out_of_range) > MOST_REASONS:
+            self.fault = f"more than {MOST_REASONS:,} keys of its disciplines have no column, or a value beyond 63 bits"
+            return
         for name, rows in self._rows.items():
             if len(rows) >= BATCH_ROWS:
                 self._flush(name)
@@ -171,12 +187,10 @@ class _Poll:
         if not self.is_dated:
             return
         reading.refuse("duplicate_qdisc", self._duplicates)
-        for name, count in sorted(self._out_of_range.items()):
-            reading.refuse(f"counter_out_of_range {name}", count)
-        for name in sorted(self._unknown):
+        for reason, count in sorted(self._out_of_range.items()):
+            reading.refuse(reason, count)
+        for reason in sorted(self._unknown):
             # Once for each content: it is the key that has no column, and no record is refused for it.
-            # What tc does not call a key, such as a host, is not quoted.
-            reason = f"key_without_column {name}" if KEY.fullmatch(name) else "key_without_column"
             reading.refuse(reason, 0 if reason in reading.refused else 1)
 
     def facts(self, kept: dict[str, list[dict[str, Any]]]) -> Facts:

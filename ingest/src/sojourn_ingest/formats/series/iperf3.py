@@ -20,7 +20,6 @@ from sojourn_ingest.formats.series.run_rows import ToolRun, run_rows
 from sojourn_ingest.formats.series.series_rows import Sample, SeriesKind, SeriesRows, epoch_ns, number, scaled
 from sojourn_ingest.formats.series.setting import setting_of
 from sojourn_ingest.host_names import HostNames
-from sojourn_ingest.schema.column import LONGEST_LABEL
 
 FILE = "iperf3 result"
 MAX_LINE_BYTES = 16 * 2**20
@@ -49,6 +48,7 @@ END_METRICS: dict[str, tuple[str, float]] = {
     "jitter_ms": ("jitter_ms", 1),
 }
 RECEIVER_METRICS = ("jitter_ms", "lost_packets")
+SIDES = ("sender", "receiver", "udp")
 REVERSE = "_bidir_reverse"
 SUMS = tuple(f"{name}{way}" for name in ("sum_sent", "sum_received", "sum") for way in ("", REVERSE))
 ALGORITHM = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,15}$")
@@ -173,8 +173,8 @@ class _Result:
         streams = data.get("streams")
         for stream in streams if isinstance(streams, list) else ():
             for side, totals in stream.items() if isinstance(stream, dict) else ():
-                if len(side) > LONGEST_LABEL:
-                    self._reading.refuse("the name of a side is too long")
+                if side not in SIDES:
+                    self._reading.refuse("end: totals of neither the sender nor the receiver")
                 elif isinstance(totals, dict):
                     flow = _name(totals)
                     yield from self._totals(f"end {flow} {side}", flow, totals, self._direction(totals))

@@ -106,7 +106,10 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
         ..QueueId::default()
     };
     let reason = number(reason)?;
-    let cause = (kind == EventKind::Drop).then(|| Box::new(drop_cause(reason, location)));
+    let cause = match kind {
+        EventKind::Drop => Some(Box::new(drop_cause(reason, location)?)),
+        _ => None,
+    };
     Some(QueueItem::Event(
         queue,
         QueueEvent {
@@ -124,17 +127,21 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
     ))
 }
 
-fn drop_cause(reason: i32, location: &str) -> DropCause {
+fn drop_cause(reason: i32, location: &str) -> Option<DropCause> {
     let kind = if reason == REASON_QDISC_DROP {
         "overlimit"
     } else {
         "aqm"
     };
-    DropCause {
+    let location = match location {
+        "-" => None,
+        named => Some(DropCause::location(named)?),
+    };
+    Some(DropCause {
         kind: Some(kind),
         reason: Some(reason),
-        location: (location != "-").then(|| location.into()),
-    }
+        location,
+    })
 }
 
 fn clock<'l>(mut fields: impl Iterator<Item = &'l str>) -> Option<QueueItem> {

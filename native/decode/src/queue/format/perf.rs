@@ -66,6 +66,7 @@ impl PerfReader {
             FREE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
                 let location = field(fields, "location=")?;
+                let location = DropCause::location(location.split('+').next().unwrap_or(location))?;
                 let reason = fields.split("reason: ").nth(1).map(str::trim).unwrap_or_default();
                 let kind = if NO_ROOM.contains(&reason) || reason.starts_with("FQ_") {
                     Some("overlimit")
@@ -80,7 +81,7 @@ impl PerfReader {
                     cause: Some(Box::new(DropCause {
                         kind,
                         reason: None,
-                        location: Some(location.split('+').next().unwrap_or(location).into()),
+                        location: Some(location),
                     })),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
                 };

@@ -238,7 +238,10 @@ impl TableReader {
                     None => None,
                 },
                 reason: self.number(18)?,
-                location: self.text(19).map(Into::into),
+                location: match self.text(19) {
+                    Some(named) => Some(DropCause::location(named).ok_or(Malformed)?),
+                    None => None,
+                },
             }))
         } else {
             None

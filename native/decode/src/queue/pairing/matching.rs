@@ -43,7 +43,6 @@ pub(crate) struct QueuePairing {
     unseen_enqueues: i64,
     most_open: usize,
     given_up: bool,
-    queues: u32,
     intervals: QueueIntervals,
     losses: LossSpans,
 }
@@ -53,12 +52,11 @@ impl QueuePairing {
         Self {
             drops_logged,
             rows: PacketRows::default(),
-            open: OpenPackets::new(),
+            open: OpenPackets::default(),
             unlogged: UnloggedDrops::default(),
             unseen_enqueues: 0,
             most_open: MOST_OPEN,
             given_up: false,
-            queues: 0,
             intervals: QueueIntervals::new(interval_ns, longest_silence_ns),
             losses: LossSpans::default(),
         }
@@ -83,7 +81,6 @@ impl QueuePairing {
     /// Returns whether it was an event of a queue.
     pub(crate) fn event(&mut self, queue: u32, event: &mut QueueEvent) -> bool {
         self.settle_gone(event.time_ns);
-        self.queues = self.queues.max(queue.saturating_add(1));
         let now_ns = event.time_ns;
         let key = (event.packet, queue);
         let logged_packets = event.queue_packets;
@@ -136,7 +133,8 @@ impl QueuePairing {
                 self.supersede(key, now_ns);
                 self.refuse(queue, event);
             }
-            EventKind::Free => match self.queue_of(event.packet) {
+            // The event does not say which queue holds the packet.
+            EventKind::Free => match self.open.first_queue(event.packet) {
                 Some(holding) => self.drop_event((event.packet, holding), event),
                 None if kind_of_drop(event).is_some() => self.refuse(queue, event),
                 None => return false,
@@ -147,11 +145,6 @@ impl QueuePairing {
                 .notice_empty(key, i64::from(packets), now_ns, &self.open, &mut self.rows);
         }
         true
-    }
-
-    /// The queue that holds a packet, where the event does not say.
-    fn queue_of(&self, packet: u64) -> Option<u32> {
-        (0..self.queues).find(|queue| self.open.contains_key(&(packet, *queue)))
     }
 
     fn drop_event(&mut self, key: BufferKey, event: &mut QueueEvent) {
@@ -226,7 +219,7 @@ impl QueuePairing {
 
     /// The open packet that an event ends; one that it cannot be is censored.
     fn matching(&mut self, key: BufferKey, event: &QueueEvent) -> Option<i64> {
-        let index = self.open.remove(&key)?;
+        let index = self.open.remove(key)?;
         self.count_left(key.1, index);
         if self
             .rows
@@ -242,7 +235,7 @@ impl QueuePairing {
     /// A buffer comes again: what it held before has gone.
     fn supersede(&mut self, key: BufferKey, now_ns: i64) {
         self.unlogged.reused(key);
-        let Some(index) = self.open.remove(&key) else {
+        let Some(index) = self.open.remove(key) else {
             return;
         };
         self.count_left(key.1, index);
@@ -276,11 +269,15 @@ impl QueuePairing {
     /// Censor the older half of the packets whose end is awaited.
     fn give_up_oldest(&mut self) {
         self.given_up = true;
-        let mut oldest: Vec<_> = self.open.iter().map(|(key, index)| (*index, *key)).collect();
+        let mut oldest: Vec<_> = self
+            .open
+            .iter()
+            .map(|packet| (packet.index, packet.key))
+            .collect();
         oldest.sort_unstable();
         oldest.truncate(oldest.len().div_ceil(2));
         for (index, key) in oldest {
-            self.open.remove(&key);
+            self.open.remove(key);
             self.count_left(key.1, index);
             // Whose drop was seen, but waits for whether it leaves all the same, was dropped.
             match self.rows.get(index).and_then(|packet| packet.gone_ns) {
@@ -305,10 +302,10 @@ impl QueuePairing {
     }
 
     fn settle_one(&mut self, packet: BufferKeyed) {
-        if self.open.get(&packet.key) != Some(&packet.index) {
+        if self.open.get(packet.key) != Some(packet.index) {
             return;
         }
-        self.open.remove(&packet.key);
+        self.open.remove(packet.key);
         self.unlogged.abandon(packet.key);
         if let Some(gone_ns) = self.rows.get(packet.index).and_then(|row| row.gone_ns) {
             self.settle(packet.index, gone_ns);
@@ -337,7 +334,7 @@ impl QueuePairing {
         while let Some(packet) = self.unlogged.next_gone() {
             self.settle_one(packet);
         }
-        let mut open: Vec<i64> = self.open.values().copied().collect();
+        let mut open: Vec<i64> = self.open.iter().map(|packet| packet.index).collect();
         open.sort_unstable();
         for index in open {
             self.censor(index);

@@ -111,7 +111,7 @@ impl UnloggedDrops {
             if present.packets.len() > present.sweep_above {
                 present
                     .packets
-                    .retain(|packet| open.get(&packet.key) == Some(&packet.index));
+                    .retain(|packet| open.get(packet.key) == Some(packet.index));
                 present.sweep_above = FEWEST_OF_A_QUEUE.max(2 * present.packets.len());
             }
             present.count += 1;
@@ -140,7 +140,7 @@ impl UnloggedDrops {
     fn sweep_flows(&mut self, open: &OpenPackets) {
         let mut followed = 0;
         self.flows.retain(|_, packets| {
-            packets.retain(|packet| open.get(&packet.key) == Some(&packet.index));
+            packets.retain(|packet| open.get(packet.key) == Some(packet.index));
             followed += packets.len();
             !packets.is_empty()
         });
@@ -172,7 +172,7 @@ impl UnloggedDrops {
             }
             packets.pop_front();
             self.followed -= 1;
-            if first.index < index && open.get(&first.key) == Some(&first.index) {
+            if first.index < index && open.get(first.key) == Some(first.index) {
                 gone.push(first);
             }
         }
@@ -197,7 +197,7 @@ impl UnloggedDrops {
         rows: &mut PacketRows,
     ) {
         let (_, queue) = key;
-        let newest = open.get(&key).copied();
+        let newest = open.get(key);
         let alone = usize::from(newest.is_some());
         let Some(present) = self.present.get_mut(queue as usize) else {
             return;
@@ -209,7 +209,7 @@ impl UnloggedDrops {
         let left = std::mem::replace(&mut present.packets, newest.into_iter().collect());
         for packet in left {
             let is_newest = newest.is_some_and(|newest| newest.index == packet.index);
-            if !is_newest && open.get(&packet.key) == Some(&packet.index) {
+            if !is_newest && open.get(packet.key) == Some(packet.index) {
                 self.mark_gone(packet, now_ns, rows);
             }
         }
