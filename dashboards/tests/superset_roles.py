@@ -165,7 +165,7 @@ def main() -> None:
         from superset.models.annotations import AnnotationLayer
         from superset.models.core import CssTemplate, Theme
         from superset.models.slice import Slice
-        from superset.models.sql_lab import SavedQuery
+        from superset.models.sql_lab import SavedQuery, TableSchema, TabState
         from superset.tags.models import Tag, TagType
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
@@ -177,6 +177,9 @@ def main() -> None:
         owner = manager.find_user(os.environ["SUPERSET_ADMIN_USER"]).id
         saved = {"label": "one", "sql": "select 1", "description": "of somebody else"}
         db.session.add(SavedQuery(uuid=SAVED_QUERY, db_id=1, user_id=owner, **saved))
+        db.session.add(TabState(id=OTHERS, user_id=owner, database_id=1, label="one", sql=""))
+        of_tab = {"schema": "main", "table": "t", "description": "{}", "expanded": False}
+        db.session.add(TableSchema(id=OTHERS, tab_state_id=OTHERS, database_id=1, **of_tab))
         db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))
         db.session.add(Theme(id=OTHERS, theme_name="one", json_data="{}"))
         db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))

@@ -120,7 +120,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     count_annotations()
     bound_kept_state(app)
     hide_other_users()
-    keep_to_owners()
+    keep_to_owners(app)
     bound_statements(bound_request_time(app).is_late)
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:

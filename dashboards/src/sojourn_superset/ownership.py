@@ -1,4 +1,4 @@
-"""Charts, dashboards, datasets and saved queries are changed by their owners and administrators, by whatever request.
+"""Charts, dashboards, datasets and what users have in SQL Lab are changed by their owners and administrators alone.
 
 Superset checks owners in each of its commands, by the object that the request names. An import may write to another
 one, which has the same slug or name, and a few commands check less. So owners are checked again for all that a
@@ -9,21 +9,27 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Models that have owners, with the words for them; and the parts of a dataset.
-KINDS = {"Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query"}
-PARTS = ("TableColumn", "SqlMetric")
+#: Models that have owners, with the words for them.
+KINDS = {
+    "Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query",
+    "Query": "query", "TabState": "tab of SQL Lab",
+}  # fmt: skip
+#: Models whose owners are those of another, by the column that names it.
+PARTS = {"TableColumn": "table_id", "SqlMetric": "table_id", "TableSchema": "tab_state_id"}
 
 
-def keep_to_owners() -> None:
+def keep_to_owners(app: Any) -> None:
     """Refuse to write what belongs to someone else, in every request of who is no administrator."""
     # Superset's own modules can be imported only now that it is configured.
     from sqlalchemy import event
     from superset import db
 
     event.listen(db.session, "before_flush", _refuse_changes_of_others)
+    event.listen(db.session, "do_orm_execute", _refuse_statements_on_others)
     event.listen(db.session, "after_flush", _note_new)
     event.listen(db.session, "after_transaction_end", _forget_new)
     _attach_nothing_by_import()
+    app.after_request(_in_words)
 
 
 def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> None:
@@ -42,9 +48,21 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
     for entity in session.new:
         if type(entity).__name__ == "SavedQuery" and not security_manager.can_access("can_write", "SavedQuery"):
             raise _refusal("SavedQuery")
-        # A column or metric that an existing dataset gets.
+        # A column or metric that an existing dataset gets, or a table that a tab shows.
         if type(entity).__name__ in PARTS:
             _require_own(session, entity)
+
+
+def _refuse_statements_on_others(execution: Any) -> None:
+    """Look at the rows that a statement would change or delete without loading them."""
+    if not (execution.is_update or execution.is_delete) or not _is_restricted():
+        return
+    model = execution.bind_mapper.class_
+    if model.__name__ in (*KINDS, *PARTS):
+        condition = execution.statement.whereclause
+        rows = execution.session.query(model)
+        for entity in rows if condition is None else rows.filter(condition):
+            _require_own(execution.session, entity)
 
 
 def _is_restricted() -> bool:
@@ -56,23 +74,36 @@ def _is_restricted() -> bool:
 
 
 def _require_own(session: Any, entity: Any) -> None:
-    """Refuse an entity, or the dataset that it is part of, that existed before and belongs to others."""
+    """Refuse an entity, or what it is part of, that existed before and belongs to others."""
     kind = type(entity).__name__
     if kind in PARTS:
-        for dataset in {*_before(entity, "table"), entity.table} - {None}:
-            _require_own(session, dataset)
+        for whole in _wholes(session, entity, PARTS[kind]):
+            _require_own(session, whole)
     elif kind in KINDS and not (entity in session.new or _state(entity) in _new(session) or _is_own(entity)):
         raise _refusal(kind)
+
+
+def _wholes(session: Any, part: Any, column: str) -> list[Any]:
+    """Return what an entity is, and was, part of."""
+    from superset.connectors.sqla.models import SqlaTable
+    from superset.models.sql_lab import TabState
+
+    model = TabState if column == "tab_state_id" else SqlaTable
+    keys = {*_before(part, column), getattr(part, column)} - {None}
+    with session.no_autoflush:
+        stored = [session.get(model, key) for key in keys]
+    return [whole for whole in (*stored, getattr(part, "table", None)) if isinstance(whole, model)]
 
 
 def _is_own(entity: Any) -> bool:
     """Return whether the user owns an entity, by what the database has of it."""
     from superset.utils.core import get_user_id
 
-    if type(entity).__name__ == "SavedQuery":
-        owners = {*_before(entity, "user_id"), *_before(entity, "created_by_fk")}
-    else:
+    if hasattr(entity, "owners"):
         owners = {owner.id for owner in _before(entity, "owners")}
+    else:
+        created_by = _before(entity, "created_by_fk") if hasattr(entity, "created_by_fk") else ()
+        owners = {*_before(entity, "user_id"), *created_by}
     return get_user_id() in owners - {None}
 
 
@@ -115,10 +146,20 @@ def _forget_new(session: Any, transaction: Any) -> None:
         _new(session).clear()
 
 
+def _in_words(answer: Any) -> Any:
+    """Say what was refused where Superset says that something is wrong with itself."""
+    from flask import g, jsonify, make_response
+
+    refusal = g.pop("refused_change", None)
+    return make_response(jsonify(message=refusal), 403) if refusal and answer.status_code >= 500 else answer
+
+
 def _refusal(kind: str) -> Exception:
+    from flask import g
     from superset.commands.exceptions import ForbiddenError
 
-    refusal: Exception = ForbiddenError(f"a {KINDS[kind]} is changed by its owners alone")
+    g.refused_change = f"a {KINDS[kind]} is changed by its owners alone"
+    refusal: Exception = ForbiddenError(g.refused_change)
     return refusal
 
 

@@ -61,7 +61,7 @@ class Loader(yaml.CSafeLoader):
 
 
 def bound_parsing() -> None:
-    """Refuse SQL, forms, YAML, archives, times and coordinates that take time or memory out of proportion to their length.
+    """Refuse SQL, forms, YAML, archives, times and coordinates that take too much time or memory for their length.
 
     Imports in Superset's earlier format, which say no version, are refused: they are read elsewhere, without a bound.
     """
@@ -89,7 +89,7 @@ def bound_parsing() -> None:
         return tokenize(tokenizer, sql)
 
     def bounded_form(forms: Any, stream: Any, mimetype: str, length: int | None, options: dict[str, str]) -> Any:
-        if length is None or length > LARGEST_FORM_BYTES:
+        if (length or 0) > LARGEST_FORM_BYTES:
             raise RequestEntityTooLarge(f"a form has at most {LARGEST_FORM_BYTES:,} bytes")
         return parse_form(forms, stream, mimetype, length, options)
 
@@ -114,7 +114,7 @@ def bound_parsing() -> None:
     core.markdown = bounded_markdown
     Parser._parse = bounded_parse  # type: ignore[assignment, method-assign]
     Tokenizer.tokenize = bounded_tokenize  # type: ignore[assignment, method-assign]
-    FormDataParser._parse_urlencoded = bounded_form  # type: ignore[method-assign]
+    FormDataParser._parse_urlencoded = bounded_form  # type: ignore[assignment, method-assign]
     utils.check_is_safe_zip = bounded_zip
     utils.yaml = SimpleNamespace(safe_load=load_yaml, parser=yaml.parser, YAMLError=yaml.YAMLError)
     del dashboards.command_versions[1:], datasets.command_versions[1:]

@@ -14,7 +14,7 @@ from tool_results import iperf3
 from sojourn_ingest.formats.call import numbered_dump, stream_rows
 from sojourn_ingest.formats.connection import ss_polls
 from sojourn_ingest.formats.content import nesting
-from sojourn_ingest.formats.queue import tc_poll_stream
+from sojourn_ingest.formats.queue import tc_poll_stream, tc_polls
 from sojourn_ingest.formats.series import ping, windows_ping
 
 TIME = 1_700_000_000
@@ -128,6 +128,40 @@ def test_a_poll_of_sockets_has_an_end(
 
 
 PING = "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data."
+
+
+def tc_poll(path: Path, *disciplines: dict[str, Any]) -> tuple[int, Any]:
+    """Return how many rows polls with such disciplines, and one with a plain one, have, and how they were read."""
+    plain = {"kind": "pfifo", "handle": "9:", "dev": "eth0", "packets": 1}
+    polls = [{"ts_ns": TIME * 10**9, "qdiscs": each} for each in (list(disciplines), [plain])]
+    path.write_text("".join(f"{json.dumps(poll)}\n" for poll in polls))
+    _, tables, reading = read(path)
+    return len(tables["queue_counter"]), reading
+
+
+def test_a_poll_has_so_many_disciplines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disciplines = [{"kind": "pfifo", "handle": f"{number}:", "dev": "eth0"} for number in range(5)]
+    assert tc_poll(tmp_path / "tc.jsonl", *disciplines)[0] == 6
+    monkeypatch.setattr(tc_polls, "MOST_DISCIPLINES", 4)
+    rows, reading = tc_poll(tmp_path / "tc.jsonl", *disciplines)
+    assert (rows, "it has more than 4 disciplines" in reading.fault.message) == (1, True)
+
+
+def test_keys_without_a_column_cost_no_more_for_each_discipline(tmp_path: Path) -> None:
+    keys = {f"key{number}": 0 for number in range(900)}
+    beyond = {"host.example.com": 2**70}
+    disciplines = [{"kind": "pfifo", "handle": f"{number}:", "dev": "eth0", **beyond} for number in range(20_000)]
+    began = time.process_time()
+    rows, reading = tc_poll(
+        tmp_path / "tc.jsonl", {"kind": "pfifo", "handle": "a:", "dev": "eth0"} | keys, *disciplines
+    )
+    # To look at all keys each time takes 20 s more.
+    assert time.process_time() - began < 12
+    assert (rows, len(reading.refused)) == (20_002, 901 + 1)
+    assert reading.refused["counter_out_of_range"] == 20_000
+    many = {f"key{number}": 0 for number in range(1_001)}
+    rows, reading = tc_poll(tmp_path / "tc.jsonl", {"kind": "pfifo", "handle": "a:", "dev": "eth0"} | many)
+    assert (rows, "more than 1,000 keys" in reading.fault.message) == (1, True)
 
 
 def reply(number: int) -> str:
@@ -307,3 +341,14 @@ def test_polls_without_sockets_cost_no_look_at_all_that_are_open(
     # A look takes 3 ms.
     assert time.process_time() - began < 15
     assert (len(tables["tcp_poll"]), len(tables["connection"])) == (20_001, 20_000)
+
+
+def test_totals_of_iperf3_are_of_the_sender_or_the_receiver(tmp_path: Path) -> None:
+    result = iperf3()
+    (stream,) = result["end"]["streams"]
+    result["end"]["streams"] = [stream | {"a" * 250: stream["sender"], "b": stream["sender"]}]
+    path = tmp_path / "iperf3.json"
+    path.write_text(json.dumps(result))
+    _, tables, reading = read(path)
+    assert not [row for row in tables["series"] if "aaa" in row["series_name"]]
+    assert reading.refused["end: totals of neither the sender nor the receiver"] == 2

@@ -225,6 +225,8 @@ def test_scores_of_a_span_of_time_are_told_apart_by_it(tmp_path: Path) -> None:
         "2026-05-01 10:00:00.000001,x,1777629662,2\n"
         "2026-13-01T10:00:00Z,x,1777629660,1\n"
         ",x,1777629660,1\n"
+        "9999-12-31T23:59:59Z,x,1777629660,1\n"
+        "0001-01-01T00:00:00Z,x,1777629660,1\n"
     )
     rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "scores.csv")
     start = 1_777_629_600 * 10**9
@@ -233,7 +235,7 @@ def test_scores_of_a_span_of_time_are_told_apart_by_it(tmp_path: Path) -> None:
     assert rows[0]["scored"] == f"time/{start}-{start + 60_500_000_000}"
     assert len({row["scored"] for row in rows}) == 3
     assert reading.refused == {
-        "qoe_score.start_ns: not convertible": 1,
+        "qoe_score.start_ns: not convertible": 3,
         "qoe_score: names no run, session or time": 1,
     }
 

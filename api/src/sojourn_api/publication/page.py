@@ -10,6 +10,7 @@ from typing import Any
 from sojourn_api.publication.citation import citation_text
 from sojourn_api.publication.declaration import Publication
 from sojourn_api.publication.figures import DrawnFigure
+from sojourn_process.printable import printable
 
 INDEX = "index.html"
 _STYLE = """
@@ -32,16 +33,21 @@ p, summary { overflow-wrap: anywhere }
 _WIDTH, _LABELS, _ROW, _RIGHT, _TICKS = 900, 330, 26, 70, 5
 
 
+def _shown(text: str) -> str:
+    """Return text as HTML shows it; unprintable characters are written as escapes, and blanks in a row are one."""
+    return escape(printable(" ".join(text.split())))
+
+
 def index_page(publication: Publication, figures: Sequence[DrawnFigure]) -> str:
     """Return the page."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(publication.title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{escape(publication.title)}</h1>",
-        f"<p>{escape(publication.description)}</p>",
-        f'<p class="note">Build {escape(publication.build_id)}, published {escape(publication.date)}. '
+        f"<title>{_shown(publication.title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_shown(publication.title)}</h1>",
+        f"<p>{_shown(publication.description)}</p>",
+        f'<p class="note">Build {_shown(publication.build_id)}, published {_shown(publication.date)}. '
         f"{len(publication.datasets)} datasets, {publication.rows:,} rows, {publication.bytes:,} bytes of Parquet.</p>",
         *_studies(publication),
         *(text for figure in figures for text in _figure(figure)),
@@ -73,7 +79,7 @@ def _reading(publication: Publication) -> list[str]:
         "<p>From a local copy of the folder: <code>duckdb -init views.sql</code>. Each figure has a permalink; "
         "<code>sojourn verify FOLDER PERMALINK</code> computes it again.</p>",
         "<h2>Cite it</h2>",
-        f"<p>{escape(citation_text(publication))}</p>",
+        f"<p>{_shown(citation_text(publication))}</p>",
         '<p><a href="CITATION.cff">CITATION.cff</a> · <a href="LICENCES.md">licences</a> · '
         '<a href="ro-crate-metadata.json">RO-Crate</a> · <a href="SHA256SUMS">checksums</a></p>',
     ]
@@ -87,9 +93,9 @@ def _datasets(publication: Publication) -> list[str]:
         )
         columns = [[column.name, column.type, column.unit or "", column.description] for column in one.dataset.columns]
         parts += [
-            f"<details><summary><code>{escape(one.name)}</code>: {one.dataset.rows:,} rows, one row is "
-            f"{escape(one.dataset.grain)}</summary>",
-            f"<p>{escape(one.dataset.description)}</p><p>{files}</p>",
+            f"<details><summary><code>{_shown(one.name)}</code>: {one.dataset.rows:,} rows, one row is "
+            f"{_shown(one.dataset.grain)}</summary>",
+            f"<p>{_shown(one.dataset.description)}</p><p>{files}</p>",
             *_table(["column", "type", "unit", "meaning"], columns),
             "</details>",
         ]
@@ -98,11 +104,11 @@ def _datasets(publication: Publication) -> list[str]:
 
 def _figure(drawn: DrawnFigure) -> list[str]:
     figure, anchor = drawn.figure, drawn.permalink.fragment
-    head = [f'<h2 id="{escape(anchor)}">{escape(figure.title)}</h2>', f'<p class="note">{escape(figure.meaning)}</p>']
+    head = [f'<h2 id="{_shown(anchor)}">{_shown(figure.title)}</h2>', f'<p class="note">{_shown(figure.meaning)}</p>']
     names = [column.name for column in drawn.answer.columns]
     shown = [f"{column.name} [{column.unit}]" if column.unit else column.name for column in drawn.answer.columns]
     table = _table(shown, [[row[name] for name in names] for row in drawn.answer.rows])
-    link = f'<p class="note">Permalink: <a href="#{escape(anchor)}"><code>{escape(str(drawn.permalink))}</code></a></p>'
+    link = f'<p class="note">Permalink: <a href="#{_shown(anchor)}"><code>{_shown(str(drawn.permalink))}</code></a></p>'
     if figure.kind == "table":
         return [*head, *table, link]
     return [*head, _boxes(drawn), "<details><summary>as a table</summary>", *table, "</details>", link]
@@ -121,14 +127,14 @@ def _boxes(drawn: DrawnFigure) -> str:
         return round(_LABELS + (value - low) / span * plot, 1)
 
     height = _ROW * len(rows) + 40
-    title = escape(f"{drawn.figure.title}{f' [{unit}]' if unit else ''}")
+    title = _shown(f"{drawn.figure.title}{f' [{unit}]' if unit else ''}")
     marks = [f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{title}"><title>{title}</title>']
     for value in ticks:
         marks.append(f'<line class="axis" x1="{x(value)}" x2="{x(value)}" y1="4" y2="{height - 34}"/>')
         marks.append(f'<text class="soft" x="{x(value)}" y="{height - 20}" text-anchor="middle">{value:g}</text>')
     middle = _LABELS + plot / 2
     marks.append(
-        f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{escape(unit or column)}</text>'
+        f'<text class="soft" x="{middle}" y="{height - 4}" text-anchor="middle">{_shown(unit or column)}</text>'
     )
     shown = [name for name in drawn.figure.group if name == "queue_label" or len({row[name] for row in rows}) > 1]
     for number, (row, (q05, q25, median, q75, q95)) in enumerate(zip(rows, values, strict=True)):
@@ -137,7 +143,7 @@ def _boxes(drawn: DrawnFigure) -> str:
         short = label if len(label) <= 48 else "…" + label[-47:]
         marks += [
             f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end">'
-            f"<title>{escape(label)}</title>{escape(short)}</text>",
+            f"<title>{_shown(label)}</title>{_shown(short)}</text>",
             f'<line class="whisker" x1="{x(q05)}" x2="{x(q95)}" y1="{y}" y2="{y}"/>',
             f'<rect class="box" x="{x(q25)}" y="{y - 7}" width="{max(round(x(q75) - x(q25), 1), 1)}" height="14"/>',
             f'<line class="median" x1="{x(median)}" x2="{x(median)}" y1="{y - 8}" y2="{y + 8}"/>',
@@ -161,11 +167,11 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
             return f'<td class="number">{value:.6g}</td>'
         if isinstance(value, int) and not isinstance(value, bool):
             return f'<td class="number">{value}</td>'
-        return f"<td>{'' if value is None else escape(str(value))}</td>"
+        return f"<td>{'' if value is None else _shown(str(value))}</td>"
 
     return [
         '<div class="wide"><table><thead><tr>'
-        + "".join(f"<th>{escape(head)}</th>" for head in heads)
+        + "".join(f"<th>{_shown(head)}</th>" for head in heads)
         + "</tr></thead>",
         *("<tr>" + "".join(cell(value) for value in row) + "</tr>" for row in rows),
         "</table></div>",

@@ -86,8 +86,13 @@ impl NetworkFields {
     }
 }
 
-/// Each of the packets that are kept may have a location.
-const LONGEST_LOCATION_BYTES: usize = 256;
+/// Each of the packets that are kept may have a location and a label.
+const LONGEST_TEXT_BYTES: usize = 256;
+
+/// A text that is kept with a packet; `None` if it is longer than any genuine one.
+pub(crate) fn kept_text(text: &str) -> Option<Box<str>> {
+    (text.len() <= LONGEST_TEXT_BYTES).then(|| text.into())
+}
 
 /// Why a packet was dropped, as far as the log says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,13 +100,6 @@ pub(crate) struct DropCause {
     pub(crate) kind: Option<&'static str>,
     pub(crate) reason: Option<i32>,
     pub(crate) location: Option<Box<str>>,
-}
-
-impl DropCause {
-    /// A text of the log as a location; `None` if it is longer than any name of a function.
-    pub(crate) fn location(text: &str) -> Option<Box<str>> {
-        (text.len() <= LONGEST_LOCATION_BYTES).then(|| text.into())
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +120,10 @@ pub(crate) struct QueueEvent {
     pub(crate) codepoint: Option<Codepoint>,
     /// The probe's own measurement of the sojourn time; `None` if it had not seen the enqueue.
     pub(crate) measured_ns: Option<NonZeroI64>,
-    /// Separate, because most events are not drops and many events wait.
+    /// Packets that left with this dequeue, of which only the first is known.
+    pub(crate) dequeued_packets: i32,
+    /// Separate, because most events are not drops and many events wait. A packet that is freed without a cause was not
+    /// dropped by a queue.
     pub(crate) cause: Option<Box<DropCause>>,
     /// Drops of the discipline since it was installed, as it counts itself.
     pub(crate) drop_counter: Option<u32>,
@@ -144,6 +145,7 @@ impl QueueEvent {
             ecn_ce: None,
             codepoint: None,
             measured_ns: None,
+            dequeued_packets: 1,
             cause: None,
             drop_counter: None,
         }

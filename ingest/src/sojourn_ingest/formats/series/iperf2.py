@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from sojourn_ingest.formats.content.delimiters import delimiter_of, numbers_of
 from sojourn_ingest.formats.content.plain_text import first_line, open_plain
@@ -247,12 +248,19 @@ def _began_s(match: re.Match[bytes], end_s: float) -> float | None:
 
     iperf 2.1 dates the final report of what it received 1970.
     """
+    written_s = _written_s(match["time"])
+    return None if written_s is None else written_s - end_s
+
+
+@lru_cache(maxsize=256)
+def _written_s(time: bytes) -> float | None:
+    """Return a time to the second, which many lines have, in s; None for what is no date."""
     try:
-        written = datetime.strptime(match["time"].decode(), "%Y%m%d%H%M%S")
+        written = datetime.strptime(time.decode(), "%Y%m%d%H%M%S")
     except ValueError:
         return None
     written_s = (written - datetime(1970, 1, 1)).total_seconds()
-    return None if date_of(round(written_s) * 10**9) is None else written_s - end_s
+    return None if date_of(round(written_s) * 10**9) is None else written_s
 
 
 def _unnamed(line: bytes) -> _Line | None:

@@ -223,8 +223,9 @@ def _instant_ns(text: str | None) -> int | None:
     except ValueError:
         return None
     zoned = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
-    since_epoch = zoned - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since_epoch // timedelta(microseconds=1)) * 1000
+    since_epoch_ns = (zoned - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000
+    # Tools write the year 9999 for what has no end.
+    return since_epoch_ns if abs(since_epoch_ns) < 2**63 else None
 
 
 def _instants_ns(text: pa.Array) -> pa.Array:

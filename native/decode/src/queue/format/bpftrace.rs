@@ -13,7 +13,7 @@ use crate::input::decimal::scaled;
 use crate::packet::protocol::has_ports;
 use crate::queue::event::{
     Codepoint, DropCause, ETHERTYPE_IPV4, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem,
-    REASON_QDISC_DROP,
+    REASON_QDISC_DROP, kept_text,
 };
 use crate::queue::flow::{FlowCache, QueueFlow};
 
@@ -135,7 +135,7 @@ fn drop_cause(reason: i32, location: &str) -> Option<DropCause> {
     };
     let location = match location {
         "-" => None,
-        named => Some(DropCause::location(named)?),
+        named => Some(kept_text(named)?),
     };
     Some(DropCause {
         kind: Some(kind),

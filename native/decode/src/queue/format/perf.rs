@@ -8,7 +8,7 @@
 use hashbrown::HashMap;
 
 use crate::input::decimal::scaled;
-use crate::queue::event::{DropCause, EventKind, QueueEvent, QueueId, QueueItem};
+use crate::queue::event::{DropCause, EventKind, QueueEvent, QueueId, QueueItem, kept_text};
 
 const ENQUEUE: &str = "qdisc:qdisc_enqueue";
 const DEQUEUE: &str = "qdisc:qdisc_dequeue";
@@ -21,6 +21,9 @@ const MOST_LENGTHS: usize = 1 << 16;
 /// Drop reasons of the queue layer (include/net/dropreason-core.h): no room, beside those of fq, or the control law.
 const NO_ROOM: [&str; 2] = ["QDISC_DROP", "QDISC_OVERLIMIT"];
 const CONTROL_LAW: [&str; 2] = ["QDISC_CONGESTED", "CAKE_FLOOD"];
+/// What older kernels say of every packet, and their disciplines of the newer ones: with any other reason, the packet
+/// had left its queue.
+const UNSPECIFIED: [&str; 2] = ["", "NOT_SPECIFIED"];
 
 /// Reads lines; it remembers lengths until the enqueue.
 #[derive(Debug, Default)]
@@ -56,7 +59,10 @@ impl PerfReader {
                 if packets < 1 || skb == 0 {
                     return one(QueueItem::Nothing);
                 }
-                let event = QueueEvent::new(EventKind::Dequeue, time_ns, skb);
+                let event = QueueEvent {
+                    dequeued_packets: i32::try_from(packets).ok()?,
+                    ..QueueEvent::new(EventKind::Dequeue, time_ns, skb)
+                };
                 let unseen = (packets > 1).then_some(QueueItem::Lost {
                     events: packets - 1,
                     saturated: false,
@@ -66,7 +72,7 @@ impl PerfReader {
             FREE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
                 let location = field(fields, "location=")?;
-                let location = DropCause::location(location.split('+').next().unwrap_or(location))?;
+                let location = kept_text(location.split('+').next().unwrap_or(location))?;
                 let reason = fields.split("reason: ").nth(1).map(str::trim).unwrap_or_default();
                 let kind = if NO_ROOM.contains(&reason) || reason.starts_with("FQ_") {
                     Some("overlimit")
@@ -75,14 +81,17 @@ impl PerfReader {
                 } else {
                     None
                 };
+                let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
                 let event = QueueEvent {
                     packet_bytes: self.lengths.remove(&skb),
                     ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
-                    cause: Some(Box::new(DropCause {
-                        kind,
-                        reason: None,
-                        location: Some(location),
-                    })),
+                    cause: by_queue.then(|| {
+                        Box::new(DropCause {
+                            kind,
+                            reason: None,
+                            location: Some(location),
+                        })
+                    }),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
                 };
                 one(QueueItem::Event(QueueId::default(), event))

@@ -7,7 +7,7 @@ use serde::de::Deserializer;
 
 use crate::output::fault::{Fault, FaultKind};
 use crate::packet::protocol::{PROTOCOL_TCP, PROTOCOL_UDP};
-use crate::queue::event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem};
+use crate::queue::event::{DropCause, EventKind, NetworkFields, QueueEvent, QueueId, QueueItem, kept_text};
 use crate::queue::flow::{FlowCache, QueueFlow};
 use crate::queue::format::table_declaration::{
     ECN_CE, EventNames, FIELDS, TableDeclaration, TableForm, Unit, number_in, unit,
@@ -175,6 +175,13 @@ impl TableReader {
         })
     }
 
+    /// A text that is kept with the packet.
+    fn kept(&self, place: usize) -> Result<Option<Box<str>>, Malformed> {
+        self.text(place)
+            .map(|text| kept_text(text).ok_or(Malformed))
+            .transpose()
+    }
+
     fn text(&self, field: usize) -> Option<&str> {
         let (place, _) = (*self.places.get(field)?)?;
         self.values.get(place)?.get()
@@ -238,10 +245,7 @@ impl TableReader {
                     None => None,
                 },
                 reason: self.number(18)?,
-                location: match self.text(19) {
-                    Some(named) => Some(DropCause::location(named).ok_or(Malformed)?),
-                    None => None,
-                },
+                location: self.kept(19)?,
             }))
         } else {
             None
@@ -254,7 +258,7 @@ impl TableReader {
                 queue_bytes: self.number(4)?,
                 ethertype: self.number(9)?,
                 network,
-                flow_label: self.text(20).map(Into::into),
+                flow_label: self.kept(20)?,
                 ecn_ce: match self.ecn_place.and_then(|place| self.values.get(place)?.get()) {
                     None => None,
                     Some("true" | "True" | "1") => Some(true),

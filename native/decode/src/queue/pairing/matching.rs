@@ -135,7 +135,17 @@ impl QueuePairing {
             }
             // The event does not say which queue holds the packet.
             EventKind::Free => match self.open.first_queue(event.packet) {
-                Some(holding) => self.drop_event((event.packet, holding), event),
+                Some(holding) if self.is_dropped_by(event, (event.packet, holding)) => {
+                    self.drop_event((event.packet, holding), event);
+                }
+                Some(holding) => {
+                    // It had left the queue, which was not seen.
+                    if let Some(index) = self.open.remove((event.packet, holding)) {
+                        self.count_left(holding, index);
+                        self.censor(index);
+                    }
+                    return false;
+                }
                 None if kind_of_drop(event).is_some() => self.refuse(queue, event),
                 None => return false,
             },
@@ -145,6 +155,20 @@ impl QueuePairing {
                 .notice_empty(key, i64::from(packets), now_ns, &self.open, &mut self.rows);
         }
         true
+    }
+
+    /// Whether a packet that is freed was in the queue: without a reason of the queue layer, its dequeue may be lost.
+    fn is_dropped_by(&mut self, event: &QueueEvent, key: BufferKey) -> bool {
+        let Some(cause) = &event.cause else {
+            return false;
+        };
+        let enqueue = self
+            .open
+            .get(key)
+            .and_then(|index| self.rows.get(index))
+            .and_then(|packet| packet.enqueue);
+        cause.kind.is_some()
+            || enqueue.is_none_or(|enqueue| !self.losses.touch(enqueue.time_ns, event.time_ns))
     }
 
     fn drop_event(&mut self, key: BufferKey, event: &mut QueueEvent) {
@@ -201,19 +225,25 @@ impl QueuePairing {
     }
 
     fn shorten(&mut self, queue: u32, event: &QueueEvent) {
-        self.change_length(queue, event, -1);
+        self.change_length(queue, event, -i64::from(event.dequeued_packets));
     }
 
     /// The length that the log gives, or else the one counted along.
     fn change_length(&mut self, queue: u32, event: &QueueEvent, packets: i64) {
         let (logged_packets, logged_bytes) = length_of(event);
-        let packet_bytes = event.packet_bytes.map(i64::from);
-        self.intervals.set_length(queue, event.time_ns, |length| Length {
-            packets: logged_packets.unwrap_or_else(|| length.packets.saturating_add(packets).max(0)),
-            bytes: logged_bytes.or_else(|| {
-                let counted = length.bytes?.saturating_add(packets * packet_bytes?);
-                Some(counted.max(0))
-            }),
+        // Of several packets, only the first one's length is known.
+        let packet_bytes = event.packet_bytes.map(i64::from).filter(|_| packets.abs() == 1);
+        self.intervals.set_length(queue, event.time_ns, |length| {
+            let packets_after =
+                logged_packets.unwrap_or_else(|| length.packets.saturating_add(packets).max(0));
+            let counted_bytes = || match packets_after {
+                0 => Some(0),
+                _ => Some(length.bytes?.saturating_add(packets * packet_bytes?).max(0)),
+            };
+            Length {
+                packets: packets_after,
+                bytes: logged_bytes.or_else(counted_bytes),
+            }
         });
     }
 

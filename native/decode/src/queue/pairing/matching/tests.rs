@@ -346,3 +346,49 @@ fn of_packets_whose_ends_are_missing_only_so_many_are_awaited() {
         );
     }
 }
+
+#[test]
+fn what_is_freed_elsewhere_was_not_dropped_by_the_queue() {
+    let freed = |time_ns, skb, cause: Option<Option<&'static str>>| QueueEvent {
+        cause: cause.map(|kind| {
+            Box::new(DropCause {
+                kind,
+                ..DropCause::default()
+            })
+        }),
+        ..event(Free, time_ns, skb, None)
+    };
+    let fates = |cause, is_lost: bool| {
+        let mut pairing = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
+        pairing.event(0, &mut event(Enqueue, 100, 1, None));
+        if is_lost {
+            pairing.losses().report(Some(200));
+        }
+        let is_of_queue = pairing.event(0, &mut freed(300, 1, cause));
+        pairing.close();
+        (handed_out(&mut pairing, usize::MAX)[0].fate, is_of_queue)
+    };
+    assert_eq!(fates(None, false), (Fate::QueuedAtEnd, false));
+    assert_eq!(fates(Some(None), false), (Fate::DroppedInQueue, true));
+    // Its dequeue may be among what was lost.
+    assert_eq!(fates(Some(None), true), (Fate::QueuedAtEnd, false));
+    assert_eq!(fates(Some(Some("aqm")), true), (Fate::DroppedInQueue, true));
+}
+
+#[test]
+fn several_packets_that_leave_at_once_shorten_the_queue_by_as_many() {
+    let mut pairing = QueuePairing::new(true, 1_000, 86_400_000_000_000);
+    for skb in 1..=3 {
+        pairing.event(0, &mut event(Enqueue, 100, skb, None));
+    }
+    let mut bulk = QueueEvent {
+        dequeued_packets: 3,
+        ..event(Dequeue, 1_100, 1, None)
+    };
+    pairing.event(0, &mut bulk);
+    pairing.event(0, &mut event(Enqueue, 2_100, 4, None));
+    pairing.close();
+    let rows = pairing.intervals().take(usize::MAX, true);
+    let lengths: Vec<_> = rows.iter().map(|row| (row.start_ns, row.most_packets)).collect();
+    assert_eq!(lengths, [(0, 3), (1_000, 3), (2_000, 1)]);
+}
