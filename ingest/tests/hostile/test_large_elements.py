@@ -14,8 +14,9 @@ from tool_results import iperf3
 from sojourn_ingest.formats.call import numbered_dump, stream_rows
 from sojourn_ingest.formats.connection import ss_polls
 from sojourn_ingest.formats.content import nesting
+from sojourn_ingest.formats.interface import InputError, Reading
 from sojourn_ingest.formats.queue import tc_poll_stream, tc_polls
-from sojourn_ingest.formats.series import ping, windows_ping
+from sojourn_ingest.formats.series import ping, series_rows, windows_ping
 
 TIME = 1_700_000_000
 SAMPLE = {
@@ -352,3 +353,13 @@ def test_totals_of_iperf3_are_of_the_sender_or_the_receiver(tmp_path: Path) -> N
     _, tables, reading = read(path)
     assert not [row for row in tables["series"] if "aaa" in row["series_name"]]
     assert reading.refused["end: totals of neither the sender nor the receiver"] == 2
+
+
+def test_names_of_series_take_so_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_rows, "MOST_NAME_BYTES", 10_000)
+    for letter, most in (("a", 51), ("\U0001f600", 13)):
+        rows = series_rows.SeriesRows(Reading())
+        kind = series_rows.SeriesKind(letter * 100, "rtt_ms", "samples", letter * 100)
+        assert [rows.begin(kind) for _ in range(most)] == list(range(most))
+        with pytest.raises(InputError, match="their names are too long"):
+            rows.begin(kind)

@@ -20,6 +20,8 @@ SCHEMA = pa.schema([field for field in table(TABLE).arrow_schema() if field.name
 BATCH_ROWS = 65_536
 #: Series of a file: each is remembered to its end.
 MOST_SERIES = 2_000_000
+#: Memory of their names.
+MOST_NAME_BYTES = 2**29
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
 
@@ -64,6 +66,7 @@ class SeriesRows:
         self._reading = reading
         self._batch_rows = batch_rows
         self._kinds: list[SeriesKind] = []
+        self._name_bytes = 0
         self._counts: list[int] = []
         self._series: list[int] = []
         self._numbers: list[int] = []
@@ -79,12 +82,17 @@ class SeriesRows:
         InputError
             ``too_large``, if there are too many; those before stand.
         """
-        if len(self._kinds) >= MOST_SERIES:
-            raise InputError("too_large", f"more than {MOST_SERIES:,} series in one file; split the file")
+        if len(self._kinds) >= MOST_SERIES or self._name_bytes > MOST_NAME_BYTES:
+            text = f"more than {MOST_SERIES:,} series in one file, or their names are too long; split the file"
+            raise InputError("too_large", text)
         # Each of its rows has them. One that is too long stays so, and the rows are refused.
         texts = {name: getattr(kind, name) for name in ("name", "flow", "tool_unit")}
         cut = {name: text[: LONGEST_LABEL + 1] for name, text in texts.items() if text and len(text) > LONGEST_LABEL}
         self._kinds.append(replace(kind, **cut) if cut else kind)
+        # Python keeps a text with an emoji in four bytes a character.
+        self._name_bytes += sum(
+            min(len(text), LONGEST_LABEL + 1) * (1 if text.isascii() else 4) for text in texts.values() if text
+        )
         self._counts.append(0)
         return len(self._kinds) - 1
 
