@@ -100,6 +100,8 @@ pub(crate) struct DropCause {
     pub(crate) kind: Option<&'static str>,
     pub(crate) reason: Option<i32>,
     pub(crate) location: Option<Box<str>>,
+    /// Disciplines give this reason to packets that they do not take in.
+    pub(crate) is_refusal: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,9 @@ const SEGMENTS: usize = 16_384;
 /// Options of a segment, at most; they take from what the maximum segment size leaves for payload (RFC 6691).
 const OPTIONS_BYTES: u32 = 40;
 
+/// Segments, with their retransmissions, of which an acknowledgement may be about parts.
+const PARTLY_ACKNOWLEDGED: usize = 8;
+
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     end: u32,
@@ -104,8 +107,34 @@ impl InFlight {
             };
         }
         self.sent.drain(..reported);
+        self.acknowledge_parts(highest, &mut newly);
         give_back(&mut self.sent);
         newly
+    }
+
+    /// Acknowledgements may end within merged segments.
+    fn acknowledge_parts(&mut self, highest: u32, newly: &mut Newly) {
+        for place in 0..self.sent.len().min(PARTLY_ACKNOWLEDGED) {
+            let Some(sent) = self.sent.get(place).copied() else {
+                return;
+            };
+            let start = sent.end.wrapping_sub(sent.payload_bytes);
+            let acknowledged = distance(start, highest);
+            let Some((least, most)) = self.parts(sent.payload_bytes).filter(|_| acknowledged > 0) else {
+                continue;
+            };
+            let acknowledged = acknowledged.unsigned_abs();
+            newly.packets += i64::from(acknowledged.div_ceil(least));
+            newly.merged += 1;
+            newly.largest_bytes = newly.largest_bytes.max(most);
+            newly.smallest_bytes = match newly.smallest_bytes {
+                0 => least,
+                smallest => smallest.min(least),
+            };
+            if let Some(sent) = self.sent.get_mut(place) {
+                sent.payload_bytes = sent.payload_bytes.saturating_sub(acknowledged);
+            }
+        }
     }
 
     /// Memory that is kept beside this, in bytes.
@@ -159,6 +188,18 @@ mod tests {
                 merged: 1,
             }
         );
+    }
+
+    #[test]
+    fn an_acknowledgement_within_a_merged_segment_is_about_its_first_packets() {
+        let mut in_flight = InFlight::default();
+        in_flight.accept(1460);
+        in_flight.data(44 * 1448, 44 * 1448);
+        in_flight.data(44 * 1448, 44 * 1448);
+        for (acknowledged, packets) in [(20, 21), (20, 0), (43, 24), (44, 1)] {
+            let newly = in_flight.acknowledge(acknowledged * 1448);
+            assert_eq!(newly.packets, 2 * packets, "{acknowledged}");
+        }
     }
 
     #[test]

@@ -141,6 +141,7 @@ fn drop_cause(reason: i32, location: &str) -> Option<DropCause> {
         kind: Some(kind),
         reason: Some(reason),
         location,
+        is_refusal: false,
     })
 }
 

@@ -20,6 +20,8 @@ const DEVICE_QUEUE: &str = "net:net_dev_queue";
 const MOST_LENGTHS: usize = 1 << 16;
 /// Drop reasons of the queue layer (include/net/dropreason-core.h): no room, beside those of fq, or the control law.
 const NO_ROOM: [&str; 2] = ["QDISC_DROP", "QDISC_OVERLIMIT"];
+/// Of those, the one that fq_codel and CAKE give to packets that were queued.
+const OF_THE_QUEUED: &str = "QDISC_OVERLIMIT";
 const CONTROL_LAW: [&str; 2] = ["QDISC_CONGESTED", "CAKE_FLOOD"];
 /// What older kernels say of every packet, and their disciplines of the newer ones: with any other reason, the packet
 /// had left its queue.
@@ -90,6 +92,7 @@ impl PerfReader {
                             kind,
                             reason: None,
                             location: Some(location),
+                            is_refusal: kind == Some("overlimit") && reason != OF_THE_QUEUED,
                         })
                     }),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
@@ -247,7 +250,8 @@ mod tests {
                 Some(Box::new(DropCause {
                     kind: Some("overlimit"),
                     reason: None,
-                    location: Some("__dev_queue_xmit".into())
+                    location: Some("__dev_queue_xmit".into()),
+                    is_refusal: false,
                 })),
                 Some(0x86dd)
             )

@@ -246,6 +246,7 @@ impl TableReader {
                 },
                 reason: self.number(18)?,
                 location: self.kept(19)?,
+                is_refusal: false,
             }))
         } else {
             None

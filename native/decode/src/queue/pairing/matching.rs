@@ -133,22 +133,7 @@ impl QueuePairing {
                 self.supersede(key, now_ns);
                 self.refuse(queue, event);
             }
-            // The event does not say which queue holds the packet.
-            EventKind::Free => match self.open.first_queue(event.packet) {
-                Some(holding) if self.is_dropped_by(event, (event.packet, holding)) => {
-                    self.drop_event((event.packet, holding), event);
-                }
-                Some(holding) => {
-                    // It had left the queue, which was not seen.
-                    if let Some(index) = self.open.remove((event.packet, holding)) {
-                        self.count_left(holding, index);
-                        self.censor(index);
-                    }
-                    return false;
-                }
-                None if kind_of_drop(event).is_some() => self.refuse(queue, event),
-                None => return false,
-            },
+            EventKind::Free => return self.free(queue, event),
         }
         if let Some(packets) = logged_packets.filter(|_| !self.drops_logged) {
             self.unlogged
@@ -157,7 +142,29 @@ impl QueuePairing {
         true
     }
 
-    /// Whether a packet that is freed was in the queue: without a reason of the queue layer, its dequeue may be lost.
+    /// A packet is freed, in whichever queue it is; returns whether that was a queue's doing.
+    fn free(&mut self, queue: u32, event: &mut QueueEvent) -> bool {
+        if let Some(holding) = self.open.newest_queue(event.packet) {
+            let key = (event.packet, holding);
+            if self.is_dropped_by(event, key) {
+                self.drop_event(key, event);
+                return true;
+            }
+            // What the buffer held before had left the queue, which was not seen.
+            if let Some(index) = self.open.remove(key) {
+                self.count_left(holding, index);
+                self.censor(index);
+            }
+        }
+        let is_refused = kind_of_drop(event).is_some();
+        if is_refused {
+            self.refuse(queue, event);
+        }
+        is_refused
+    }
+
+    /// Whether a packet that is freed was in the queue: its dequeue may be lost, unless the reason is one of queued
+    /// packets.
     fn is_dropped_by(&mut self, event: &QueueEvent, key: BufferKey) -> bool {
         let Some(cause) = &event.cause else {
             return false;
@@ -167,8 +174,8 @@ impl QueuePairing {
             .get(key)
             .and_then(|index| self.rows.get(index))
             .and_then(|packet| packet.enqueue);
-        cause.kind.is_some()
-            || enqueue.is_none_or(|enqueue| !self.losses.touch(enqueue.time_ns, event.time_ns))
+        let of_queued = cause.kind.is_some() && !cause.is_refusal;
+        of_queued || enqueue.is_none_or(|enqueue| !self.losses.touch(enqueue.time_ns, event.time_ns))
     }
 
     fn drop_event(&mut self, key: BufferKey, event: &mut QueueEvent) {

@@ -45,11 +45,14 @@ impl OpenPackets {
         }
     }
 
-    /// The first queue that holds a buffer.
-    pub(crate) fn first_queue(&self, address: u64) -> Option<u32> {
+    /// The queue that a buffer came into last: it is in no other any more.
+    pub(crate) fn newest_queue(&self, address: u64) -> Option<u32> {
         match self.by_address.get(&address)? {
             Holding::One(only, _) => Some(*only),
-            Holding::Several(queues) => queues.first().map(|(queue, _)| *queue),
+            Holding::Several(queues) => {
+                let newest = queues.iter().max_by_key(|(_, index)| *index)?;
+                Some(newest.0)
+            }
         }
     }
 
@@ -134,11 +137,9 @@ mod tests {
                 open.insert(key, index);
                 plain.insert(key, index);
             }
-            let first = plain.range((key.0, 0)..).next();
-            let first = first
-                .filter(|((address, _), _)| *address == key.0)
-                .map(|((_, queue), _)| *queue);
-            assert_eq!(open.first_queue(key.0), first);
+            let of_address = plain.iter().filter(|((address, _), _)| *address == key.0);
+            let newest = of_address.max_by_key(|(_, index)| **index);
+            assert_eq!(open.newest_queue(key.0), newest.map(|((_, queue), _)| *queue));
             assert_eq!(open.len(), plain.len());
         }
         let mut all: Vec<_> = open.iter().map(|packet| (packet.key, packet.index)).collect();

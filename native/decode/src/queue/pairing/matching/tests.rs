@@ -392,3 +392,50 @@ fn several_packets_that_leave_at_once_shorten_the_queue_by_as_many() {
     let lengths: Vec<_> = rows.iter().map(|row| (row.start_ns, row.most_packets)).collect();
     assert_eq!(lengths, [(0, 3), (1_000, 3), (2_000, 1)]);
 }
+
+#[test]
+fn a_refused_packet_in_the_buffer_of_one_that_left_unseen_was_not_queued() {
+    let refused = || QueueEvent {
+        cause: Some(Box::new(DropCause {
+            kind: Some("overlimit"),
+            is_refusal: true,
+            ..DropCause::default()
+        })),
+        ..event(Free, 300, 1, None)
+    };
+    for (is_lost, fates) in [
+        (false, vec![Fate::DroppedInQueue]),
+        (true, vec![Fate::QueuedAtEnd, Fate::DroppedAtEnqueue]),
+    ] {
+        let mut pairing = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
+        pairing.event(0, &mut event(Enqueue, 100, 1, None));
+        if is_lost {
+            pairing.losses().report(Some(200));
+        }
+        assert!(pairing.event(0, &mut refused()));
+        pairing.close();
+        let mut rows = handed_out(&mut pairing, usize::MAX);
+        rows.sort_by_key(|packet| packet.index);
+        assert_eq!(rows.iter().map(|packet| packet.fate).collect::<Vec<_>>(), fates);
+    }
+}
+
+#[test]
+fn a_freed_buffer_is_that_of_the_queue_it_came_into_last() {
+    let mut pairing = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
+    for queue in [1, 0, 2] {
+        pairing.event(queue, &mut event(Enqueue, 100 + i64::from(queue), 1, None));
+    }
+    let mut freed = QueueEvent {
+        cause: Some(Box::default()),
+        ..event(Free, 300, 1, None)
+    };
+    assert!(pairing.event(0, &mut freed));
+    pairing.close();
+    let dropped: Vec<_> = handed_out(&mut pairing, usize::MAX)
+        .into_iter()
+        .filter(|packet| packet.fate == Fate::DroppedInQueue)
+        .map(|packet| packet.queue)
+        .collect();
+    assert_eq!(dropped, [2]);
+}
