@@ -32,6 +32,7 @@ STATES = {
         "SELECT user_id FROM sqlatable_user JOIN tables t ON t.id = table_id WHERE table_name = 'run_harm'",
     ),
     "tab of SQL Lab": (
+        "SELECT COUNT(*) FROM tab_state WHERE label = 'planted' OR id > 9000",
         "SELECT label, sql, user_id FROM tab_state WHERE id = 900",
         "SELECT id, description, expanded FROM table_schema WHERE tab_state_id = 900",
     ),
@@ -97,6 +98,10 @@ class Changes:
             yield "PUT", lambda: self._put(f"dataset/{self.dataset}", description=self.user)
         elif kind == "tab of SQL Lab":
             table = {"queryEditorId": 900, "dbId": 1, "schema": "main", "name": "t"}
+            self._post("tabstateview/", queryEditor={"dbId": 1, "name": "own", "sql": ""})
+            own = self._own_tab()
+            yield "owner", lambda: self._put_form(f"tabstateview/{own}", user_id=1, label="planted")
+            yield "number", lambda: self._put_form(f"tabstateview/{own}", id=2**62)
             yield "table", lambda: self._post("tableschemaview/", table=table)
             yield "expanded", lambda: self._post("tableschemaview/900/expanded", expanded=True)
             yield "removal", lambda: self.client.delete("/tableschemaview/900", headers=self.headers)
@@ -115,6 +120,17 @@ class Changes:
     def _post(self, path: str, **values: Any) -> None:
         form = {name: json.dumps(value) for name, value in values.items()}
         self.client.post(f"/{path}", data=form, headers=self.headers)
+
+    def _put_form(self, path: str, **values: Any) -> None:
+        form = {name: json.dumps(value) for name, value in values.items()}
+        self.client.put(f"/{path}", data=form, headers=self.headers)
+
+    def _own_tab(self) -> int:
+        with self.app.app_context():
+            from superset import db
+
+            newest = db.session.execute("SELECT max(id) FROM tab_state WHERE label = 'own'").scalar()
+            return int(newest or 0)
 
     def _own_chart(self) -> int:
         chart = {

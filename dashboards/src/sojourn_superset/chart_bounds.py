@@ -9,6 +9,7 @@ this.
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import re
@@ -220,6 +221,17 @@ def _refuse_stream(command: Any) -> Any:
     )
 
 
+def as_xlsx(quote_formulas: Callable[[Any], Any], rows: Any, **options: Any) -> bytes:
+    """Return rows as a file whose texts, also those of headers, are texts: Superset quotes those of cells only."""
+    import pandas as pd
+
+    content = io.BytesIO()
+    as_texts = {"options": {"strings_to_formulas": False, "strings_to_urls": False}}
+    with pd.ExcelWriter(content, engine="xlsxwriter", engine_kwargs=as_texts) as writer:
+        quote_formulas(rows).to_excel(writer, **options)
+    return content.getvalue()
+
+
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
     from superset.charts import client_processing
@@ -259,7 +271,7 @@ def bound_charts() -> None:
     csv.df_to_escaped_csv = _within_cells("csv", csv.df_to_escaped_csv)
     # Superset's pages have no use for it below CSV_STREAMING_ROW_THRESHOLD, but a request may ask for it.
     BaseStreamingCSVExportCommand.run = _refuse_stream
-    excel.df_to_excel = _within_cells("xlsx", excel.df_to_excel)
+    excel.df_to_excel = _within_cells("xlsx", functools.partial(as_xlsx, excel.quote_formulas))
     convert, excel.apply_column_types = excel.apply_column_types, types_of_few_cells
     # What Superset does to the rows of a download as the browser does it for the page.
     client_processing.pivot_df = _bounded_pivot(client_processing.pivot_df)

@@ -14,6 +14,8 @@ KINDS = {
     "Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query",
     "Query": "query", "TabState": "tab of SQL Lab",
 }  # fmt: skip
+#: Columns that say which one an entity is, and whose.
+IDENTITY = frozenset(("id", "uuid", "user_id", "created_by_fk", "table_id", "tab_state_id"))
 #: Models whose owners are those of another, by the column that names it.
 PARTS = {"TableColumn": "table_id", "SqlMetric": "table_id", "TableSchema": "tab_state_id"}
 
@@ -54,15 +56,28 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
 
 
 def _refuse_statements_on_others(execution: Any) -> None:
-    """Look at the rows that a statement would change or delete without loading them."""
-    if not (execution.is_update or execution.is_delete) or not _is_restricted():
+    """Look at the owners of what a statement would change or delete, which is not loaded."""
+    # A statement on a table, such as one that only links two models, has no mapper.
+    if not (execution.is_update or execution.is_delete) or execution.bind_mapper is None or not _is_restricted():
         return
-    model = execution.bind_mapper.class_
-    if model.__name__ in (*KINDS, *PARTS):
-        condition = execution.statement.whereclause
-        rows = execution.session.query(model)
-        for entity in rows if condition is None else rows.filter(condition):
-            _require_own(execution.session, entity)
+    model, session, statement = execution.bind_mapper.class_, execution.session, execution.statement
+    kind = model.__name__
+    if kind not in (*KINDS, *PARTS):
+        return
+    named = {getattr(column, "key", column) for column in getattr(statement, "_values", None) or ()}
+    if not named.isdisjoint(IDENTITY):
+        raise _refusal(kind)
+    # A tab has megabytes of SQL: of what one user owns, only that user is looked up.
+    columns = [getattr(model, PARTS[kind])] if kind in PARTS else _owner_columns(model) or [model.id]
+    rows = session.query(*columns).distinct()
+    for row in rows if statement.whereclause is None else rows.filter(statement.whereclause):
+        if kind in PARTS:
+            for whole in _stored(session, PARTS[kind], {row[0]}):
+                _require_own(session, whole)
+        elif not _owner_columns(model):
+            _require_own(session, session.get(model, row[0]))
+        elif _user() not in set(row) - {None}:
+            raise _refusal(kind)
 
 
 def _is_restricted() -> bool:
@@ -85,26 +100,43 @@ def _require_own(session: Any, entity: Any) -> None:
 
 def _wholes(session: Any, part: Any, column: str) -> list[Any]:
     """Return what an entity is, and was, part of."""
+    stored = _stored(session, column, {*_before(part, column), getattr(part, column)})
+    # One that has no number yet.
+    assigned = getattr(part, "table", None)
+    return [*stored, assigned] if type(assigned).__name__ in KINDS else stored
+
+
+def _stored(session: Any, column: str, keys: set[Any]) -> list[Any]:
     from superset.connectors.sqla.models import SqlaTable
     from superset.models.sql_lab import TabState
 
     model = TabState if column == "tab_state_id" else SqlaTable
-    keys = {*_before(part, column), getattr(part, column)} - {None}
     with session.no_autoflush:
-        stored = [session.get(model, key) for key in keys]
-    return [whole for whole in (*stored, getattr(part, "table", None)) if isinstance(whole, model)]
+        wholes = [session.get(model, key) for key in keys - {None}]
+    return [whole for whole in wholes if whole is not None]
+
+
+def _owner_columns(model: Any) -> list[Any]:
+    """Return the columns that name the user who owns an entity; none if it has a list of owners."""
+    names = () if hasattr(model, "owners") else ("user_id", "created_by_fk")
+    return [getattr(model, name) for name in names if hasattr(model, name)]
+
+
+def _user() -> int | None:
+    from superset.utils.core import get_user_id
+
+    number: int | None = get_user_id()
+    return number
 
 
 def _is_own(entity: Any) -> bool:
     """Return whether the user owns an entity, by what the database has of it."""
-    from superset.utils.core import get_user_id
-
-    if hasattr(entity, "owners"):
-        owners = {owner.id for owner in _before(entity, "owners")}
+    columns = _owner_columns(type(entity))
+    if columns:
+        owners = {owner for column in columns for owner in _before(entity, column.key)}
     else:
-        created_by = _before(entity, "created_by_fk") if hasattr(entity, "created_by_fk") else ()
-        owners = {*_before(entity, "user_id"), *created_by}
-    return get_user_id() in owners - {None}
+        owners = {owner.id for owner in _before(entity, "owners")}
+    return _user() in owners - {None}
 
 
 def _before(entity: Any, attribute: str) -> tuple[Any, ...]:
@@ -158,7 +190,8 @@ def _refusal(kind: str) -> Exception:
     from flask import g
     from superset.commands.exceptions import ForbiddenError
 
-    g.refused_change = f"a {KINDS[kind]} is changed by its owners alone"
+    whole = {"table_id": "SqlaTable", "tab_state_id": "TabState"}.get(PARTS.get(kind, ""), kind)
+    g.refused_change = f"a {KINDS[whole]} is changed by its owners alone"
     refusal: Exception = ForbiddenError(g.refused_change)
     return refusal
 

@@ -6,7 +6,7 @@ use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 use crate::queue::batch::{QueueLogRow, QueueRow};
 use crate::queue::event::{EventKind, QueueEvent, QueueId, QueueItem};
-use crate::queue::pairing::matching::QueuePairing;
+use crate::queue::pairing::matching::{EventOf, QueuePairing, UNKNOWN_QUEUE};
 use crate::queue::refusal::QueueLogRefusal;
 use crate::queue::sort_window::{SortWindow, WINDOW_NS};
 
@@ -149,14 +149,20 @@ impl Intake {
 
     /// Hand on what need not wait any longer.
     fn hand_on(&mut self) {
-        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
-        while self.window.next_due(|timed| pair(timed, pairing, queues, log)) {}
+        let mut to = Paired {
+            pairing: &mut self.pairing,
+            queues: &mut self.queues,
+            log: &mut self.log,
+            summary: &mut self.summary,
+        };
+        while self.window.next_due(|timed| to.pair(timed)) {}
     }
 
-    /// The number of a queue, new ones being numbered as they come; events that name none are of the last one.
+    /// The number of a queue, new ones being numbered as they come.
     fn queue_number(&mut self, queue: QueueId, event: &QueueEvent) -> Option<u32> {
         if event.kind == EventKind::Free {
-            return Some(self.last_queue.map_or(0, |(_, number)| number));
+            let only = (self.queues.len() <= 1).then_some(0);
+            return self.numbers.get(&queue).copied().or(only).or(Some(UNKNOWN_QUEUE));
         }
         if let Some((last, number)) = self.last_queue {
             if last == queue {
@@ -179,8 +185,13 @@ impl Intake {
 
     /// No more records come: what waits has its turn, and what is still queued is censored.
     pub(crate) fn close(&mut self) {
-        let (pairing, queues, log) = (&mut self.pairing, &mut self.queues, &mut self.log);
-        while self.window.next(|timed| pair(timed, pairing, queues, log)) {}
+        let mut to = Paired {
+            pairing: &mut self.pairing,
+            queues: &mut self.queues,
+            log: &mut self.log,
+            summary: &mut self.summary,
+        };
+        while self.window.next(|timed| to.pair(timed)) {}
         self.pairing.close();
         let silences = self.pairing.intervals().silences_left_out();
         for _ in 0..silences {
@@ -214,23 +225,38 @@ impl Intake {
     }
 }
 
-/// What has its turn goes to the pairing, and is counted.
-fn pair(timed: &mut Timed, pairing: &mut QueuePairing, queues: &mut Vec<QueueRow>, log: &mut QueueLogRow) {
-    let (queue, event) = match timed {
-        Timed::Lost(events) => {
-            pairing.intervals().lost(*events);
-            return;
+/// Where what has its turn goes.
+struct Paired<'i> {
+    pairing: &'i mut QueuePairing,
+    queues: &'i mut Vec<QueueRow>,
+    log: &'i mut QueueLogRow,
+    summary: &'i mut Summary,
+}
+
+impl Paired<'_> {
+    /// What has its turn goes to the pairing, and is counted.
+    fn pair(&mut self, timed: &mut Timed) {
+        let (queue, event) = match timed {
+            Timed::Lost(events) => {
+                self.pairing.intervals().lost(*events);
+                return;
+            }
+            Timed::Event { queue, event } => (*queue, event),
+        };
+        let queue = match self.pairing.event(queue, event) {
+            EventOf::Queue(queue) => queue,
+            EventOf::NoQueue => return,
+            EventOf::UnknownQueue => {
+                self.summary.refuse(QueueLogRefusal::DropOfUnknownQueue);
+                return;
+            }
+        };
+        if self.queues.is_empty() {
+            self.queues.push(QueueRow::new(QueueId::default()));
         }
-        Timed::Event { queue, event } => (*queue, event),
-    };
-    if !pairing.event(queue, event) {
-        return;
-    }
-    if queues.is_empty() {
-        queues.push(QueueRow::new(QueueId::default()));
-    }
-    log.count(event.kind, event.time_ns);
-    if let Some(row) = queues.get_mut(queue as usize) {
-        row.count(event.kind, event.time_ns, event.drop_counter);
+        self.log.count(event.kind, event.time_ns);
+        if let Some(row) = self.queues.get_mut(queue as usize) {
+            row.count(event.kind, event.time_ns, event.drop_counter);
+        }
     }
 }

@@ -17,6 +17,7 @@ refusals! {
         TimeBackwards = "time_backwards": "the event is earlier than a preceding one by more than the sorting window",
         LateClockOffset = "late_clock_offset": "the clock offset comes after the first event, or is repeated",
         TooManyQueues = "too_many_queues": "an event of a new queue, after the log has reached the maximum number of queues",
+        DropOfUnknownQueue = "drop_of_unknown_queue": "a drop at enqueue of which the log does not say by which of its queues",
         TooManySilentIntervals = "too_many_silent_intervals": "a silence whose intervals are left out: the log has too many for its events",
     }
 }

@@ -17,6 +17,7 @@ from sojourn_ingest.formats.call.statistics_lines import WITHOUT_POLLS, read_lin
 from sojourn_ingest.formats.call.stream_rows import FIELDS, MOST_REPORTS, StreamRows
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
+from sojourn_ingest.schema.column import LONGEST_LABEL
 
 FIRST_LINE: Final = b"RTCStatsDump"
 FILE_FORMAT: Final = 3
@@ -98,8 +99,12 @@ class _Lines:
             self._report_count -= len(self._reports.pop(str(connection), {}))
             rows.forget(str(connection))
         elif isinstance(method, str | int) and method in GET_STATS:
-            if not isinstance(connection, str | int):
+            if not isinstance(connection, str | int) or (isinstance(connection, int) and abs(connection) >= 2**63):
                 raise ValueError("the row names no peer connection")
+            if len(str(connection)) > LONGEST_LABEL:
+                # It is refused, before anything of it is kept.
+                yield from rows.take(str(connection), self._time_ms, ())
+                return
             if not isinstance(value, dict):
                 raise ValueError("the value of getStats is not an object")
             reports = [(name, report) for name, report in value.items() if isinstance(report, dict)]
@@ -113,12 +118,15 @@ class _Lines:
         """Yield each report of a stream that the peer connection has, with what is new of it."""
         present = self._reports.setdefault(connection, {})
         before = len(present)
+        too_long = []
         for name, report in value.items():
             if report is None:
                 present.pop(name, None)
                 rows.remove(connection, name)
             elif isinstance(report, dict) and "type" in report:
-                if _type_of(report) in FIELDS:
+                if _type_of(report) in FIELDS and len(name) > LONGEST_LABEL:
+                    too_long.append(name)
+                elif _type_of(report) in FIELDS:
                     present[name] = None
                 else:
                     present.pop(name, None)
@@ -129,7 +137,7 @@ class _Lines:
         if self._unchanged > MOST_UNCHANGED:
             text = f"more than {MOST_UNCHANGED:,} reports that polls do not change; split the dump"
             raise InputError("too_large", text)
-        for name in present:
+        for name in (*present, *too_long):
             report = value.get(name)
             yield name, _named(report) if isinstance(report, dict) else UNCHANGED
 

@@ -302,7 +302,7 @@ class StreamRows:
         elif key == "trackId":
             report.track = value if isinstance(value, str) and len(value) <= LONGEST_LABEL else None
         elif key == "qualityLimitationReason":
-            report.values[LIMITED_BY] = value if value in LIMITS else None
+            report.values[LIMITED_BY] = value if isinstance(value, str) and value in LIMITS else None
         elif key == "qualityLimitationDurations":
             for name, place in DURATIONS.items():
                 if isinstance(value, dict) and name in value:

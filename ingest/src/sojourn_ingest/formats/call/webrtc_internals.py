@@ -74,7 +74,7 @@ class WebRtcInternals(Format):
                 except ValueError as error:
                     reading.refuse(f"series: {error}")
                     continue
-                values += sum(len(one.values) for one in read)
+                values += sum(one.weight for one in read)
                 characters += len(series["values"]) if read and isinstance(series["values"], str) else 0
                 if values > MOST_VALUES or characters > LONGEST_DUMP:
                     reading.refuse("series: above the values of a dump")
@@ -96,6 +96,11 @@ class _Series:
     end_s: float
     values: list[Any]
 
+    @property
+    def weight(self) -> int:
+        """How many values it takes the memory of: an object takes that of some numbers."""
+        return len(self.values) + sum(4 + len(value) for value in self.values if isinstance(value, dict))
+
     def times_s(self) -> Iterator[float]:
         step = (self.end_s - self.start_s) / max(1, len(self.values) - 1)
         return (self.start_s + place * step for place in range(len(self.values)))
@@ -113,7 +118,7 @@ def _series(key: str, series: Any) -> list[_Series]:
     if not isinstance(series, dict) or not report or field.startswith("["):
         return []
     kind = "ssrc" if LEGACY.fullmatch(report) else series.get("statsType", _kind_by_id(report))
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         return []
     values = series.get("values")
     if isinstance(values, str):
@@ -125,10 +130,16 @@ def _series(key: str, series: Any) -> list[_Series]:
             raise ValueError("its values are not JSON") from error
     if not isinstance(values, list) or not 0 < len(values) <= MOST_POLLS:
         raise ValueError("its values are not a list")
+    if any(isinstance(value, list) or (isinstance(value, dict) and _is_nested(value)) for value in values):
+        raise ValueError("its values are lists, or objects within objects")
     start_s, end_s = _epoch_s(series.get("startTime")), _epoch_s(series.get("endTime"))
     if end_s < start_s:
         raise ValueError("its time runs backwards")
     return [_Series(report, kind, field, start_s, end_s, values)]
+
+
+def _is_nested(value: dict[str, Any]) -> bool:
+    return any(isinstance(member, list | dict) for member in value.values())
 
 
 def _kind_by_id(report: str) -> str | None:

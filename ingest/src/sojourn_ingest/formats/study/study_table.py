@@ -209,6 +209,9 @@ def _column(
         converted = pc.multiply(number_of_text(text, 1e6, whole=True), 1000)
     else:
         converted = number_of_text(text, unit_factor(mapping.unit, declared), whole=pa.types.is_integer(wanted))
+    if pa.types.is_integer(wanted) and pa.types.is_integer(converted.type):
+        fits = pc.equal(converted.cast(wanted, safe=False).cast(converted.type), converted)
+        converted = pc.if_else(fits, converted, pa.scalar(None, converted.type))
     failed = pc.and_(present, pc.is_null(converted))
     if mapping.counts_restarts:
         converted = restarts.number(converted)

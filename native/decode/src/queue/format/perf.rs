@@ -16,21 +16,36 @@ const FREE: &str = "skb:kfree_skb";
 /// With --show-lost-events: `PERF_RECORD_LOST lost N`, or `PERF_RECORD_LOST_SAMPLES lost N`.
 const LOST: &str = "PERF_RECORD_LOST";
 const DEVICE_QUEUE: &str = "net:net_dev_queue";
-/// Lengths of packets whose enqueue has not come yet; on a device without a queue it never does.
-const MOST_LENGTHS: usize = 1 << 16;
+/// Packets whose enqueue has not come yet; on a device without a queue it never does.
+const MOST_WAITING: usize = 1 << 16;
+/// Devices whose queue is remembered, by a name of at most so many bytes (`IFNAMSIZ`).
+const MOST_DEVICES: usize = 1024;
+const LONGEST_DEVICE_BYTES: usize = 16;
 /// Drop reasons of the queue layer (include/net/dropreason-core.h): no room, beside those of fq, or the control law.
 const NO_ROOM: [&str; 2] = ["QDISC_DROP", "QDISC_OVERLIMIT"];
-/// Of those, the one that fq_codel and CAKE give to packets that were queued.
+/// Of those, the one that `fq_codel` and CAKE give to packets that were queued.
 const OF_THE_QUEUED: &str = "QDISC_OVERLIMIT";
 const CONTROL_LAW: [&str; 2] = ["QDISC_CONGESTED", "CAKE_FLOOD"];
 /// What older kernels say of every packet, and their disciplines of the newer ones: with any other reason, the packet
 /// had left its queue.
 const UNSPECIFIED: [&str; 2] = ["", "NOT_SPECIFIED"];
 
-/// Reads lines; it remembers lengths until the enqueue.
+/// A packet that was given to a device.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    packet_bytes: i32,
+    /// Place in `queues`.
+    device: Option<usize>,
+}
+
+/// Reads lines; it remembers length and device of packets until the enqueue.
 #[derive(Debug, Default)]
 pub(crate) struct PerfReader {
-    lengths: HashMap<u64, i32>,
+    waiting: HashMap<u64, Waiting>,
+    devices: HashMap<Box<str>, usize>,
+    /// Of each device, the queue that its packets come into: `None` as long as that is not known, and one without a
+    /// handle if there are several.
+    queues: Vec<Option<QueueId>>,
 }
 
 impl PerfReader {
@@ -49,11 +64,19 @@ impl PerfReader {
         match event {
             ENQUEUE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
+                let queue = queue(fields)?;
+                let waiting = self.waiting.remove(&skb);
+                if let Some(known) = waiting.and_then(|waiting| self.queues.get_mut(waiting.device?)) {
+                    *known = Some(match known {
+                        Some(known) if *known != queue => QueueId::default(),
+                        _ => queue,
+                    });
+                }
                 let event = QueueEvent {
-                    packet_bytes: self.lengths.remove(&skb),
+                    packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
                     ..QueueEvent::new(EventKind::Enqueue, time_ns, skb)
                 };
-                one(QueueItem::Event(queue(fields)?, event))
+                one(QueueItem::Event(queue, event))
             }
             DEQUEUE => {
                 let packets: i64 = field(fields, "packets=")?.parse().ok()?;
@@ -84,8 +107,9 @@ impl PerfReader {
                     None
                 };
                 let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
+                let waiting = self.waiting.remove(&skb);
                 let event = QueueEvent {
-                    packet_bytes: self.lengths.remove(&skb),
+                    packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
                     ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
                     cause: by_queue.then(|| {
                         Box::new(DropCause {
@@ -97,15 +121,18 @@ impl PerfReader {
                     }),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
                 };
-                one(QueueItem::Event(QueueId::default(), event))
+                // The event itself names no device.
+                let queue = waiting.and_then(|waiting| *self.queues.get(waiting.device?)?);
+                one(QueueItem::Event(queue.unwrap_or_default(), event))
             }
             DEVICE_QUEUE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
-                let bytes = field(fields, "len=")?.parse().ok()?;
-                if self.lengths.len() >= MOST_LENGTHS {
-                    self.lengths.clear();
+                let packet_bytes = field(fields, "len=")?.parse().ok()?;
+                let device = field(fields, "dev=").and_then(|name| self.device(name));
+                if self.waiting.len() >= MOST_WAITING {
+                    self.waiting.clear();
                 }
-                self.lengths.insert(skb, bytes);
+                self.waiting.insert(skb, Waiting { packet_bytes, device });
                 one(QueueItem::Nothing)
             }
             LOST => one(QueueItem::Lost {
@@ -119,6 +146,22 @@ impl PerfReader {
             }),
             _ => one(QueueItem::Nothing),
         }
+    }
+}
+
+impl PerfReader {
+    /// The place of a device.
+    fn device(&mut self, name: &str) -> Option<usize> {
+        if let Some(place) = self.devices.get(name) {
+            return Some(*place);
+        }
+        if name.len() > LONGEST_DEVICE_BYTES || self.queues.len() >= MOST_DEVICES {
+            return None;
+        }
+        let place = self.queues.len();
+        self.devices.insert(name.into(), place);
+        self.queues.push(None);
+        Some(place)
     }
 }
 
@@ -259,6 +302,33 @@ mod tests {
         let old = "curl 32613 [014]  1546.957467: skb:kfree_skb: skbaddr=0xffff888f57159ae0 protocol=2048 location=0xffffffff817bfdad";
         let cause = event(&mut PerfReader::default(), old).1.cause;
         assert_eq!(cause.unwrap().kind, None);
+    }
+
+    #[test]
+    fn a_free_is_of_the_queue_of_the_device_that_got_the_packet() {
+        let mut reader = PerfReader::default();
+        let given =
+            |device: &str, skb: &str| QUEUED.replace("eth0", device).replace("0xff11000006c20e00", skb);
+        let enqueued = |interface: &str, skb: &str| {
+            ENQUEUED
+                .replace("ifindex=3", interface)
+                .replace("0xff11000006c20e00", skb)
+        };
+        let mut freed_by = |device: &str| {
+            reader.parse_line(given(device, "0xa").as_bytes());
+            let line = FREED.replace("0xffff98168a333500", "0xa");
+            let (queue, free, _) = event(&mut reader, &line);
+            assert_eq!(free.packet_bytes, Some(98));
+            for (device, interface) in [("eth0", "ifindex=3"), ("eth1", "ifindex=4")] {
+                reader.parse_line(given(device, "0xb").as_bytes());
+                reader.parse_line(enqueued(interface, "0xb").as_bytes());
+            }
+            queue.interface_index
+        };
+        assert_eq!(
+            ["eth1", "eth1", "eth0", "lo"].map(&mut freed_by),
+            [None, Some(4), Some(3), None]
+        );
     }
 
     #[test]

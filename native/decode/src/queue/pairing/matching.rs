@@ -32,6 +32,19 @@ use crate::queue::queued_packet::{Fate, QueueState, QueuedPacket};
 /// Packets whose end is awaited at a time; of more, the ends of the oldest were not seen.
 const MOST_OPEN: usize = 1 << 20;
 
+/// Number of the queue of a freed packet, where the log does not say which.
+pub(crate) const UNKNOWN_QUEUE: u32 = u32::MAX;
+
+/// What an event is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventOf {
+    Queue(u32),
+    /// A packet that was freed elsewhere.
+    NoQueue,
+    /// A drop by one of several queues.
+    UnknownQueue,
+}
+
 /// Packets whose end is awaited, and the totals of their events.
 #[derive(Debug)]
 pub(crate) struct QueuePairing {
@@ -76,10 +89,8 @@ impl QueuePairing {
         Some((self.unseen_enqueues, (self.open.len() + abandoned) as i64))
     }
 
-    /// Take in the next event of the log, in the order of time.
-    ///
-    /// Returns whether it was an event of a queue.
-    pub(crate) fn event(&mut self, queue: u32, event: &mut QueueEvent) -> bool {
+    /// Take in the next event of the log, in the order of time. Of a packet that is freed, the queue may be unknown.
+    pub(crate) fn event(&mut self, queue: u32, event: &mut QueueEvent) -> EventOf {
         self.settle_gone(event.time_ns);
         let now_ns = event.time_ns;
         let key = (event.packet, queue);
@@ -139,16 +150,16 @@ impl QueuePairing {
             self.unlogged
                 .notice_empty(key, i64::from(packets), now_ns, &self.open, &mut self.rows);
         }
-        true
+        EventOf::Queue(queue)
     }
 
-    /// A packet is freed, in whichever queue it is; returns whether that was a queue's doing.
-    fn free(&mut self, queue: u32, event: &mut QueueEvent) -> bool {
+    /// A packet is freed, in whichever queue it is.
+    fn free(&mut self, queue: u32, event: &mut QueueEvent) -> EventOf {
         if let Some(holding) = self.open.newest_queue(event.packet) {
             let key = (event.packet, holding);
             if self.is_dropped_by(event, key) {
                 self.drop_event(key, event);
-                return true;
+                return EventOf::Queue(holding);
             }
             // What the buffer held before had left the queue, which was not seen.
             if let Some(index) = self.open.remove(key) {
@@ -156,17 +167,21 @@ impl QueuePairing {
                 self.censor(index);
             }
         }
-        let is_refused = kind_of_drop(event).is_some();
-        if is_refused {
-            self.refuse(queue, event);
+        if kind_of_drop(event).is_none() {
+            return EventOf::NoQueue;
         }
-        is_refused
+        if queue == UNKNOWN_QUEUE {
+            return EventOf::UnknownQueue;
+        }
+        self.refuse(queue, event);
+        EventOf::Queue(queue)
     }
 
     /// Whether a packet that is freed was in the queue: its dequeue may be lost, unless the reason is one of queued
     /// packets.
     fn is_dropped_by(&mut self, event: &QueueEvent, key: BufferKey) -> bool {
-        let Some(cause) = &event.cause else {
+        // A length means that it was given to a device since the buffer's last enqueue: it is another packet.
+        let Some(cause) = event.cause.as_ref().filter(|_| event.packet_bytes.is_none()) else {
             return false;
         };
         let enqueue = self

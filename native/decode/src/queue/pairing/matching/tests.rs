@@ -129,6 +129,7 @@ fn a_free_is_of_a_queue_if_the_packet_is_in_one_or_the_cause_says_so() {
     };
     let free = |time, skb, kind| QueueEvent {
         cause: Some(Box::new(cause(kind))),
+        packet_bytes: None,
         ..event(Free, time, skb, None)
     };
     let fates = pair([
@@ -356,6 +357,7 @@ fn what_is_freed_elsewhere_was_not_dropped_by_the_queue() {
                 ..DropCause::default()
             })
         }),
+        packet_bytes: None,
         ..event(Free, time_ns, skb, None)
     };
     let fates = |cause, is_lost: bool| {
@@ -366,7 +368,10 @@ fn what_is_freed_elsewhere_was_not_dropped_by_the_queue() {
         }
         let is_of_queue = pairing.event(0, &mut freed(300, 1, cause));
         pairing.close();
-        (handed_out(&mut pairing, usize::MAX)[0].fate, is_of_queue)
+        (
+            handed_out(&mut pairing, usize::MAX)[0].fate,
+            is_of_queue == EventOf::Queue(0),
+        )
     };
     assert_eq!(fates(None, false), (Fate::QueuedAtEnd, false));
     assert_eq!(fates(Some(None), false), (Fate::DroppedInQueue, true));
@@ -401,8 +406,14 @@ fn a_refused_packet_in_the_buffer_of_one_that_left_unseen_was_not_queued() {
             is_refusal: true,
             ..DropCause::default()
         })),
+        packet_bytes: None,
         ..event(Free, 300, 1, None)
     };
+    let mut unknown = QueuePairing::new(true, 100_000_000, 86_400_000_000_000);
+    assert_eq!(
+        unknown.event(UNKNOWN_QUEUE, &mut refused()),
+        EventOf::UnknownQueue
+    );
     for (is_lost, fates) in [
         (false, vec![Fate::DroppedInQueue]),
         (true, vec![Fate::QueuedAtEnd, Fate::DroppedAtEnqueue]),
@@ -412,7 +423,7 @@ fn a_refused_packet_in_the_buffer_of_one_that_left_unseen_was_not_queued() {
         if is_lost {
             pairing.losses().report(Some(200));
         }
-        assert!(pairing.event(0, &mut refused()));
+        assert_eq!(pairing.event(0, &mut refused()), EventOf::Queue(0));
         pairing.close();
         let mut rows = handed_out(&mut pairing, usize::MAX);
         rows.sort_by_key(|packet| packet.index);
@@ -428,9 +439,10 @@ fn a_freed_buffer_is_that_of_the_queue_it_came_into_last() {
     }
     let mut freed = QueueEvent {
         cause: Some(Box::default()),
+        packet_bytes: None,
         ..event(Free, 300, 1, None)
     };
-    assert!(pairing.event(0, &mut freed));
+    assert_eq!(pairing.event(0, &mut freed), EventOf::Queue(2));
     pairing.close();
     let dropped: Vec<_> = handed_out(&mut pairing, usize::MAX)
         .into_iter()
