@@ -172,8 +172,8 @@ impl PairDecoder {
         }
     }
 
-    /// The first pass, and what the second one needs to know.
-    fn survey(&mut self, mut pass: Pass) -> Result<Stage, Fault> {
+    /// What a pass finds of each flow.
+    fn surveyed(&mut self, pass: &mut Pass) -> Vec<FlowSurvey> {
         let mut surveys: Vec<FlowSurvey> = Vec::new();
         let sums = &self.sums;
         let mut sink = |packet: PairedPacket| {
@@ -186,6 +186,18 @@ impl PairDecoder {
             }
         };
         while pass.read(&mut self.flows, &mut sink) {}
+        surveys
+    }
+
+    /// The first pass, and what the second one needs to know. It is repeated if a capture has cut packets so short that
+    /// they are recognised by less.
+    fn survey(&mut self, mut pass: Pass) -> Result<Stage, Fault> {
+        let mut surveys = self.surveyed(&mut pass);
+        if self.flows.settle() {
+            let records = (pass.before.records, pass.after.records);
+            pass = Pass::open(&self.inputs.0, &self.inputs.1, self.options.bounds(), records)?;
+            surveys = self.surveyed(&mut pass);
+        }
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         let towards = directions(self.flows.flows(), &surveys);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::packet::types::{Endpoint, Packet};
+use crate::pair::sighting::{PAYLOAD_KEY_BYTES, Point};
 
 /// Flows of one pair, about 200 bytes each; packets of further ones are refused.
 const FLOWS: usize = 1 << 20;
@@ -30,6 +31,10 @@ impl DirectedFlow {
 pub(crate) struct FlowNumbers {
     numbers: HashMap<DirectedFlow, u32>,
     flows: Vec<DirectedFlow>,
+    /// Of each flow, the payload that packets of either capture have, of that by which they are recognised.
+    captured: Vec<(usize, usize)>,
+    /// The captures have different lengths of payloads, and all of both was seen.
+    is_cut: bool,
 }
 
 impl FlowNumbers {
@@ -44,7 +49,33 @@ impl FlowNumbers {
         let number = u32::try_from(self.flows.len()).ok()?;
         self.numbers.insert(flow, number);
         self.flows.push(flow);
+        self.captured.push((PAYLOAD_KEY_BYTES, PAYLOAD_KEY_BYTES));
         Some(number)
+    }
+
+    /// A capture has only so much of the payload by which a packet is recognised.
+    pub(crate) fn cut(&mut self, flow: u32, point: Point, bytes: usize) {
+        if let Some((before, after)) = self.captured.get_mut(flow as usize) {
+            let captured = match point {
+                Point::Before => before,
+                Point::After => after,
+            };
+            *captured = bytes.min(*captured);
+        }
+    }
+
+    /// From now on, packets are recognised by what both captures have; whether that is less for some flow.
+    pub(crate) fn settle(&mut self) -> bool {
+        self.is_cut = self.captured.iter().any(|(before, after)| before != after);
+        self.is_cut
+    }
+
+    /// How much of the payload packets of a flow are recognised by.
+    pub(crate) fn key_bytes(&self, flow: u32) -> usize {
+        match self.captured.get(flow as usize) {
+            Some((before, after)) if self.is_cut && before != after => *before.min(after),
+            _ => PAYLOAD_KEY_BYTES,
+        }
     }
 
     pub(crate) fn flows(&self) -> &[DirectedFlow] {

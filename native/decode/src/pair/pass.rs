@@ -9,7 +9,7 @@ use crate::packet::types::Packet;
 use crate::pair::flows::{DirectedFlow, FlowNumbers};
 use crate::pair::matcher::{Bounds, Matcher};
 use crate::pair::refusal::PairRefusal;
-use crate::pair::sighting::{PacketKey, PairedPacket, Point, Sighting, transport_word};
+use crate::pair::sighting::{PacketKey, PairedPacket, Point, Sighting, cut_key_bytes, transport_word};
 
 /// One of the two captures, as far as it was read.
 pub(crate) struct Side {
@@ -80,7 +80,10 @@ impl Side {
                 transport_word: transport_word(packet),
             };
             self.packets += 1;
-            matcher.sighted(PacketKey::of(packet, flow), sighting, sink);
+            if let Some(bytes) = cut_key_bytes(packet) {
+                flows.cut(flow, self.point, bytes);
+            }
+            matcher.sighted(PacketKey::of(packet, flow, flows.key_bytes(flow)), sighting, sink);
         };
         match self.layers.decode(&captured) {
             Ok(packet) => sighted(&packet, captured.time_ns, captured.wire_bytes, summary),

@@ -4,7 +4,8 @@ use crate::input::bytes::{be_u16, be_u32};
 use crate::packet::fragments::EarlyFragment;
 use crate::packet::types::{Packet, Transport};
 
-const PAYLOAD_KEY_BYTES: usize = EarlyFragment::PAYLOAD_BYTES;
+/// Payload by which a packet is recognised, unless a capture has less of it.
+pub(crate) const PAYLOAD_KEY_BYTES: usize = EarlyFragment::PAYLOAD_BYTES;
 
 /// Which capture a packet is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +23,16 @@ pub(crate) struct PacketKey {
 }
 
 impl PacketKey {
-    pub(crate) fn of(packet: &Packet<'_>, flow: u32) -> Self {
+    /// The key of a packet, of whose payload `key_bytes` are looked at.
+    pub(crate) fn of(packet: &Packet<'_>, flow: u32, key_bytes: usize) -> Self {
         let words = match packet.transport {
             Transport::Tcp(segment) => (
                 segment.sequence,
                 segment.acknowledgement,
                 u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff,
             ),
-            Transport::Udp(payload) => payload_words(payload),
-            Transport::Fragment | Transport::Other => payload_words(packet.ip_payload),
+            Transport::Udp(payload) => payload_words(first(payload, key_bytes)),
+            Transport::Fragment | Transport::Other => payload_words(first(packet.ip_payload, key_bytes)),
         };
         Self {
             flow,
@@ -38,6 +40,20 @@ impl PacketKey {
             words,
         }
     }
+}
+
+fn first(payload: &[u8], bytes: usize) -> &[u8] {
+    payload.get(..bytes).unwrap_or(payload)
+}
+
+/// How much of the payload by which a packet is recognised its capture has, if that is not all.
+pub(crate) fn cut_key_bytes(packet: &Packet<'_>) -> Option<usize> {
+    let captured = match packet.transport {
+        Transport::Tcp(_) => return None,
+        Transport::Udp(payload) => payload.len(),
+        Transport::Fragment | Transport::Other => packet.ip_payload.len(),
+    };
+    (captured < PAYLOAD_KEY_BYTES && captured < packet.payload_bytes as usize).then_some(captured)
 }
 
 /// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
