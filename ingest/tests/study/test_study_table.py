@@ -162,6 +162,20 @@ def test_a_number_that_no_column_holds_is_refused_alone(runs: StudyTable, tmp_pa
     assert reading.refused == {"run.bandwidth_bps: not convertible": 1}
 
 
+def test_a_number_beyond_a_column_of_32_bits_is_refused_alone(tmp_path: Path) -> None:
+    description = DESCRIPTION.replace(
+        "aqm: { from: queue", "repetition: { from: when }\n          aqm: { from: queue"
+    )
+    (tmp_path / "study.yaml").write_text(description)
+    (tmp_path / "runs.csv").write_text(
+        "id,kind,mbit,delay,queue,when\n"
+        + "".join(f"{name},alone,1,0.05,codel,{when}\n" for name, when in (("a", 1), ("b", 3_000_000_000), ("c", 2)))
+    )
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "runs.csv")
+    assert [(row["run_id"], row["repetition"]) for row in rows] == [("a", 1), ("c", 2)]
+    assert reading.refused == {"run.repetition: not convertible": 1}
+
+
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("id,kind,mbit,delay,queue\n")

@@ -333,6 +333,35 @@ mod tests {
     }
 
     #[test]
+    fn captures_with_different_snap_lengths_are_matched_by_what_both_have() {
+        for snap in [64, 50, 44, 42] {
+            let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
+            for n in 0..100u16 {
+                let mut whole = frame(true, n + 1, 64);
+                whole.extend([7; 40]);
+                let length = u16::try_from(whole.len()).unwrap();
+                whole[16..18].copy_from_slice(&(length - 14).to_be_bytes());
+                whole[38..40].copy_from_slice(&(length - 34).to_be_bytes());
+                let time_us = u32::from(n) * 10_000;
+                before.snapped(time_us, &whole[..snap], u32::from(length));
+                if n % 10 != 3 {
+                    after.record(time_us + 20_000, &whole);
+                }
+            }
+            let (sums, _, _) = decode(
+                &[before.content],
+                &[after.content],
+                PairOptions::of_rate(1_000_000_000),
+            );
+            assert_eq!(
+                (sums.all.sent, sums.all.delivered, sums.all.not_seen_before),
+                (100, 90, 0),
+                "{snap}"
+            );
+        }
+    }
+
+    #[test]
     fn a_pair_in_several_files_with_small_batches_comes_to_the_same() {
         let mut outcomes = Vec::new();
         for (parts, batch_rows) in [(1, 65_536), (3, 7)] {

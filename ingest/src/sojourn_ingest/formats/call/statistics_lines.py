@@ -42,6 +42,14 @@ SERVER_MESSAGE: Final = (
 WITHOUT_POLLS: Final = "no poll of getStats in the file; record the call with statistics"
 
 
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        # Also a number of thousands of digits, which Python does not read.
+        raise json.JSONDecodeError("not JSON", "", 0) from error
+
+
 def read_lines(
     opened: AbstractContextManager[BinaryIO], reading: Reading, take: Callable[[StreamRows, bytes], Facts]
 ) -> Facts:
@@ -105,7 +113,7 @@ class RtcStatsDump(Format):
         # Other rows, which are most of a short dump, hold descriptions of sessions, names and addresses.
         if STATISTICS_LINE.match(line) is None:
             return
-        row = json.loads(line)
+        row = _parsed(line)
         if not isinstance(row, list) or len(row) < 4:
             raise ValueError("the row does not have a type, a peer connection, a value and a time")
         connection = row[1]
@@ -145,7 +153,7 @@ class GetStatsLines(Format):
     def _take(rows: StreamRows, line: bytes) -> Facts:
         if not line.strip():
             return
-        for poll in _polls_of(json.loads(line)):
+        for poll in _polls_of(_parsed(line)):
             yield from GetStatsLines._take_poll(rows, poll)
 
     @staticmethod

@@ -38,7 +38,7 @@ from sojourn_ingest.formats.study.study_description import (
 from sojourn_ingest.schema import Column, table
 from sojourn_ingest.validation_message import one_line
 
-DURATION = r"^(?:(?P<days>\d+) days? )?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.\d+)?$"
+DURATION = r"^(?:(?P<days>\d{1,9}) days? )?(?P<hours>\d{1,9}):(?P<minutes>\d{1,9}):(?P<seconds>\d{1,9})(?:\.\d+)?$"
 #: Tables whose rows may have values that contradict each other.
 WRONG_ROWS: Final = {"qoe_score": wrong_scores, "rating": wrong_ratings, "rating_answer": wrong_ratings}
 NOT_A_NUMBER = ("", "nan", "NaN", "NA", "null", "None")
