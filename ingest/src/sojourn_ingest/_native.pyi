@@ -35,6 +35,9 @@ class ChecksumError(CompressionError):
 class ExpandsTooFarError(DecodeError):
     """What is stored stands for more content than is read of so little."""
 
+class UnknownQueueError(DecodeError):
+    """The log does not say by which queue packets were dropped."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

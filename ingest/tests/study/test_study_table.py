@@ -163,9 +163,7 @@ def test_a_number_that_no_column_holds_is_refused_alone(runs: StudyTable, tmp_pa
 
 
 def test_a_number_beyond_a_column_of_32_bits_is_refused_alone(tmp_path: Path) -> None:
-    description = DESCRIPTION.replace(
-        "aqm: { from: queue", "repetition: { from: when }\n          aqm: { from: queue"
-    )
+    description = DESCRIPTION.replace("aqm: { from: queue", "repetition: { from: when }\n          aqm: { from: queue")
     (tmp_path / "study.yaml").write_text(description)
     (tmp_path / "runs.csv").write_text(
         "id,kind,mbit,delay,queue,when\n"

@@ -67,6 +67,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    UnknownQueueError,
+    DecodeError,
+    "The log does not say by which queue packets were dropped."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -83,6 +89,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::UnsupportedLinkType => UnsupportedLinkTypeError::new_err(arguments),
         FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
         FaultKind::ExpandsTooFar => ExpandsTooFarError::new_err(arguments),
+        FaultKind::UnknownQueue => UnknownQueueError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
         FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
@@ -120,6 +127,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CompressionError", py.get_type::<CompressionError>())?;
     module.add("ChecksumError", py.get_type::<ChecksumError>())?;
     module.add("ExpandsTooFarError", py.get_type::<ExpandsTooFarError>())?;
+    module.add("UnknownQueueError", py.get_type::<UnknownQueueError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

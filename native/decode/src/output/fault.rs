@@ -15,6 +15,8 @@ pub enum FaultKind {
     OverlappingCaptures,
     /// What is stored stands for more content than is read of so little.
     ExpandsTooFar,
+    /// The log does not say by which queue packets were dropped.
+    UnknownQueue,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.

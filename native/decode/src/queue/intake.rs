@@ -34,6 +34,8 @@ pub(crate) struct Intake {
     pub(crate) log: QueueLogRow,
     events_read: bool,
     pub(crate) summary: Summary,
+    /// Drops of packets that came into none of several queues.
+    drops_of_unknown_queue: i64,
 }
 
 impl Intake {
@@ -55,6 +57,7 @@ impl Intake {
             log,
             events_read: false,
             summary: Summary::default(),
+            drops_of_unknown_queue: 0,
         }
     }
 
@@ -154,6 +157,7 @@ impl Intake {
             queues: &mut self.queues,
             log: &mut self.log,
             summary: &mut self.summary,
+            drops_of_unknown_queue: &mut self.drops_of_unknown_queue,
         };
         while self.window.next_due(|timed| to.pair(timed)) {}
     }
@@ -190,6 +194,7 @@ impl Intake {
             queues: &mut self.queues,
             log: &mut self.log,
             summary: &mut self.summary,
+            drops_of_unknown_queue: &mut self.drops_of_unknown_queue,
         };
         while self.window.next(|timed| to.pair(timed)) {}
         self.pairing.close();
@@ -203,6 +208,14 @@ impl Intake {
             );
             self.summary
                 .fail(Fault::new(FaultKind::ExpandsTooFar, message, None));
+        }
+        if self.drops_of_unknown_queue > 0 {
+            let message = format!(
+                "queue log: it does not say which of its queues dropped {} packets, which are not counted; record net:net_dev_queue too, and devices with one queue",
+                self.drops_of_unknown_queue
+            );
+            self.summary
+                .fail(Fault::new(FaultKind::UnknownQueue, message, None));
         }
         let open = self.pairing.left_open();
         self.log.open = open;
@@ -231,6 +244,7 @@ struct Paired<'i> {
     queues: &'i mut Vec<QueueRow>,
     log: &'i mut QueueLogRow,
     summary: &'i mut Summary,
+    drops_of_unknown_queue: &'i mut i64,
 }
 
 impl Paired<'_> {
@@ -248,6 +262,7 @@ impl Paired<'_> {
             EventOf::NoQueue => return,
             EventOf::UnknownQueue => {
                 self.summary.refuse(QueueLogRefusal::DropOfUnknownQueue);
+                *self.drops_of_unknown_queue += 1;
                 return;
             }
         };

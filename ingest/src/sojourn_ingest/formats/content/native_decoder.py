@@ -20,6 +20,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.CompressionError: "compression",
     _native.ChecksumError: "checksum",
     _native.ExpandsTooFarError: "expands_too_far",
+    _native.UnknownQueueError: "drop_of_unknown_queue",
     _native.SourceReadError: "unreadable",
 }
 
