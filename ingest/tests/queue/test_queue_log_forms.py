@@ -105,6 +105,38 @@ def test_perf_text_with_its_own_clock_is_utc() -> None:
     assert reading.fault is None
 
 
+@pytest.mark.parametrize("names_devices", [True, False])
+def test_refused_packets_are_of_the_queue_of_their_device(tmp_path: Path, names_devices: bool) -> None:
+    lines: list[str] = []
+
+    def event(name: str, fields: str) -> None:
+        lines.append(f" ping 12 [001] {10 + len(lines) / 1000:.9f}: {name}: {fields}\n")
+
+    for number in range(30):
+        for interface, device in ((3, "eth0"), (4, "eth1")):
+            skb = f"0x{0x1000 + 2 * number + interface % 2:x}"
+            if names_devices:
+                event("net:net_dev_queue", f"dev={device} skbaddr={skb} len=98")
+            queue = f"ifindex={interface} qdisc handle=0x10000 parent=0xFFFFFFFF"
+            if interface == 3 and number % 3 == 2:
+                place = "protocol=2048 location=__dev_queue_xmit+0x1 reason: QDISC_DROP"
+                event("skb:kfree_skb", f"skbaddr={skb} rx_sk=(nil) {place}")
+                continue
+            event("qdisc:qdisc_enqueue", f"enqueue {queue} skbaddr={skb}")
+            event("qdisc:qdisc_dequeue", f"dequeue {queue} txq_state=0x0 packets=1 skbaddr={skb}")
+    path = tmp_path / "queue_perf.txt"
+    path.write_text("".join(lines))
+    tables, reading = read(QueueLog("perf"), path)
+    dropped = [row["queue_number"] for row in tables["queue_packet"] if row["fate"] == "dropped_at_enqueue"]
+    if names_devices:
+        (of_eth0,) = (row["queue_number"] for row in tables["queue"] if row["interface_index"] == 3)
+        assert (dropped, reading.refused, reading.fault) == ([of_eth0] * 10, {}, None)
+    else:
+        assert (dropped, reading.refused) == ([], {"drop_of_unknown_queue": 10})
+        assert reading.fault is not None
+        assert reading.fault.reason == "drop_of_unknown_queue"
+
+
 def test_each_form_is_found_by_its_content(tmp_path: Path, testbed: Path) -> None:
     run = testbed / "cbr_dn_bw1000_rtt50_fq_codel-2bdp_cubic_rtp-cbr_appfirst_rep1"
     files = {
