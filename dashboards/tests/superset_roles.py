@@ -221,6 +221,10 @@ def main() -> None:
     }
     form = {"data": "a=" + "%c3" * 700_000, "content_type": "application/x-www-form-urlencoded"}
     answers["too large"]["/login/"] = app.test_client().post("/login/", **form).status_code
+    css = {"dashboard_title": "x", "css": "x" * 2**21}
+    answers["too large"]["/api/v1/dashboard/"] = client.post(
+        "/api/v1/dashboard/", json=css, headers=headers
+    ).status_code
     answers["administrators only"] = administrators_only
     answers["logins"] = logins(app)
     answers["malformed logins"] = [

@@ -14,7 +14,7 @@
 use arrow_array::RecordBatch;
 
 use crate::capture::recording::CaptureInput;
-use crate::output::fault::Fault;
+use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 use crate::pair::batch;
 use crate::pair::clock::{ClockEstimate, LowerEdge, WaySpan};
@@ -25,6 +25,9 @@ use crate::pair::row_order::RowOrder;
 use crate::pair::sighting::PairedPacket;
 use crate::pair::sums::{FlowSums, PairSums};
 use crate::pair::survey::{FlowSurvey, TimesSeen, directions};
+
+/// Payload that tells packets of a flow apart, beside the identification of IP.
+const FEWEST_KEY_BYTES: usize = 8;
 
 /// Choices of the caller.
 #[derive(Debug, Clone, Copy)]
@@ -193,6 +196,15 @@ impl PairDecoder {
     /// they are recognised by less.
     fn survey(&mut self, mut pass: Pass) -> Result<Stage, Fault> {
         let mut surveys = self.surveyed(&mut pass);
+        // A pass that is repeated ends before the damage.
+        self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
+        let least = self.flows.least_captured();
+        if least < FEWEST_KEY_BYTES {
+            let message = format!(
+                "pair of captures: of some packets, {least} bytes of the payload were captured, too few to recognise them; record at least 96 bytes of each packet"
+            );
+            self.summary.fail(Fault::new(FaultKind::Truncated, message, None));
+        }
         if self.flows.settle() {
             let records = (pass.before.records, pass.after.records);
             pass = Pass::open(&self.inputs.0, &self.inputs.1, self.options.bounds(), records)?;
@@ -232,7 +244,6 @@ impl PairDecoder {
         self.sums.before_packets = pass.before.packets;
         self.sums.after_packets = pass.after.packets;
         self.sums.after_end_ns = pass.after.last_ns;
-        self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
         self.flow_sums = vec![FlowSums::default(); towards.len()];
         let records = (pass.before.records, pass.after.records);
         drop(pass);
@@ -348,7 +359,7 @@ mod tests {
                     after.record(time_us + 20_000, &whole);
                 }
             }
-            let (sums, _, _) = decode(
+            let (sums, _, summary) = decode(
                 &[before.content],
                 &[after.content],
                 PairOptions::of_rate(1_000_000_000),
@@ -358,6 +369,8 @@ mod tests {
                 (100, 90, 0),
                 "{snap}"
             );
+            // The header of UDP ends at 42 bytes.
+            assert_eq!(summary.fault.is_some(), snap < 50, "{snap}");
         }
     }
 

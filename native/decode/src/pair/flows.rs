@@ -70,6 +70,16 @@ impl FlowNumbers {
         self.is_cut
     }
 
+    /// The least that a capture has of the payloads by which packets are recognised.
+    pub(crate) fn least_captured(&self) -> usize {
+        let least = self
+            .captured
+            .iter()
+            .map(|(before, after)| *before.min(after))
+            .min();
+        least.unwrap_or(PAYLOAD_KEY_BYTES)
+    }
+
     /// How much of the payload packets of a flow are recognised by.
     pub(crate) fn key_bytes(&self, flow: u32) -> usize {
         match self.captured.get(flow as usize) {

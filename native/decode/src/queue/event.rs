@@ -31,6 +31,16 @@ pub(crate) struct QueueId {
     pub(crate) handle: Option<u32>,
 }
 
+impl QueueId {
+    /// One of several queues, or of a device whose queue has not been seen.
+    pub(crate) const NONE_OF_THOSE_SEEN: Self = Self {
+        network_namespace: None,
+        interface_index: Some(0),
+        interface_name: None,
+        handle: None,
+    };
+}
+
 /// Codepoint of Explicit Congestion Notification: the last two bits of TOS or traffic class (RFC 3168, 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Codepoint {

@@ -165,7 +165,7 @@ impl Intake {
     /// The number of a queue, new ones being numbered as they come.
     fn queue_number(&mut self, queue: QueueId, event: &QueueEvent) -> Option<u32> {
         if event.kind == EventKind::Free {
-            let only = (self.queues.len() <= 1).then_some(0);
+            let only = (self.queues.len() <= 1 && queue == QueueId::default()).then_some(0);
             return self.numbers.get(&queue).copied().or(only).or(Some(UNKNOWN_QUEUE));
         }
         if let Some((last, number)) = self.last_queue {

@@ -21,6 +21,8 @@ const MOST_WAITING: usize = 1 << 16;
 /// Devices whose queue is remembered, by a name of at most so many bytes (`IFNAMSIZ`).
 const MOST_DEVICES: usize = 1024;
 const LONGEST_DEVICE_BYTES: usize = 16;
+/// Queues that may take each other's place at a device.
+const MOST_REPLACED: usize = 16;
 /// Drop reasons of the queue layer (include/net/dropreason-core.h): no room, beside those of fq, or the control law.
 const NO_ROOM: [&str; 2] = ["QDISC_DROP", "QDISC_OVERLIMIT"];
 /// Of those, the one that `fq_codel` and CAKE give to packets that were queued.
@@ -43,9 +45,32 @@ struct Waiting {
 pub(crate) struct PerfReader {
     waiting: HashMap<u64, Waiting>,
     devices: HashMap<Box<str>, usize>,
-    /// Of each device, the queue that its packets come into: `None` as long as that is not known, and one without a
-    /// handle if there are several.
-    queues: Vec<Option<QueueId>>,
+    /// Of each device, the queue that its packets come into.
+    queues: Vec<DeviceQueue>,
+}
+
+/// The queue of a device: another one may take its place, but not alternate with it.
+#[derive(Debug, Default)]
+struct DeviceQueue {
+    present: Option<QueueId>,
+    before: Vec<QueueId>,
+    are_several: bool,
+}
+
+impl DeviceQueue {
+    fn came_into(&mut self, queue: QueueId) {
+        let Some(present) = self.present.replace(queue).filter(|present| *present != queue) else {
+            return;
+        };
+        self.are_several |= self.before.contains(&queue) || self.before.len() >= MOST_REPLACED;
+        if !self.are_several {
+            self.before.push(present);
+        }
+    }
+
+    fn only(&self) -> Option<QueueId> {
+        self.present.filter(|_| !self.are_several)
+    }
 }
 
 impl PerfReader {
@@ -66,11 +91,8 @@ impl PerfReader {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
                 let queue = queue(fields)?;
                 let waiting = self.waiting.remove(&skb);
-                if let Some(known) = waiting.and_then(|waiting| self.queues.get_mut(waiting.device?)) {
-                    *known = Some(match known {
-                        Some(known) if *known != queue => QueueId::default(),
-                        _ => queue,
-                    });
+                if let Some(of_device) = waiting.and_then(|waiting| self.queues.get_mut(waiting.device?)) {
+                    of_device.came_into(queue);
                 }
                 let event = QueueEvent {
                     packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
@@ -122,8 +144,16 @@ impl PerfReader {
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
                 };
                 // The event itself names no device.
-                let queue = waiting.and_then(|waiting| *self.queues.get(waiting.device?)?);
-                one(QueueItem::Event(queue.unwrap_or_default(), event))
+                let of_device = waiting.and_then(|waiting| self.queues.get(waiting.device?));
+                let queue = match of_device {
+                    // The packets of the only device come into the only queue.
+                    Some(of_device) if self.queues.len() > 1 || of_device.are_several => {
+                        of_device.only().unwrap_or(QueueId::NONE_OF_THOSE_SEEN)
+                    }
+                    Some(of_device) => of_device.only().unwrap_or_default(),
+                    None => QueueId::default(),
+                };
+                one(QueueItem::Event(queue, event))
             }
             DEVICE_QUEUE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
@@ -160,7 +190,7 @@ impl PerfReader {
         }
         let place = self.queues.len();
         self.devices.insert(name.into(), place);
-        self.queues.push(None);
+        self.queues.push(DeviceQueue::default());
         Some(place)
     }
 }
@@ -327,8 +357,28 @@ mod tests {
         };
         assert_eq!(
             ["eth1", "eth1", "eth0", "lo"].map(&mut freed_by),
-            [None, Some(4), Some(3), None]
+            [None, Some(4), Some(3), Some(0)]
         );
+    }
+
+    #[test]
+    fn another_queue_takes_the_place_of_one_but_does_not_alternate_with_it() {
+        let of = |handle| QueueId {
+            handle: Some(handle),
+            ..QueueId::default()
+        };
+        let mut device = DeviceQueue::default();
+        for (handle, only) in [
+            (1, Some(1)),
+            (1, Some(1)),
+            (2, Some(2)),
+            (3, Some(3)),
+            (1, None),
+            (1, None),
+        ] {
+            device.came_into(of(handle));
+            assert_eq!(device.only(), only.map(of));
+        }
     }
 
     #[test]
