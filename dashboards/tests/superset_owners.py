@@ -32,7 +32,7 @@ STATES = {
         "SELECT user_id FROM sqlatable_user JOIN tables t ON t.id = table_id WHERE table_name = 'run_harm'",
     ),
     "tab of SQL Lab": (
-        "SELECT COUNT(*) FROM tab_state WHERE label = 'planted' OR id > 9000",
+        "SELECT COUNT(*) FROM tab_state WHERE label LIKE 'planted%' OR id > 9000",
         "SELECT label, sql, user_id FROM tab_state WHERE id = 900",
         "SELECT id, description, expanded FROM table_schema WHERE tab_state_id = 900",
     ),
@@ -101,6 +101,8 @@ class Changes:
             self._post("tabstateview/", queryEditor={"dbId": 1, "name": "own", "sql": ""})
             own = self._own_tab()
             yield "owner", lambda: self._put_form(f"tabstateview/{own}", user_id=1, label="planted")
+            yield "relation", lambda: self._put_form(f"tabstateview/{own}", label="planted", created_by=1)
+            yield "long", lambda: self._put_form(f"tabstateview/{own}", label="planted" * 50)
             yield "number", lambda: self._put_form(f"tabstateview/{own}", id=2**62)
             yield "table", lambda: self._post("tableschemaview/", table=table)
             yield "expanded", lambda: self._post("tableschemaview/900/expanded", expanded=True)

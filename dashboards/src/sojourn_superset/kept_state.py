@@ -6,8 +6,13 @@ Superset keeps up to 16 MiB of each, and as many as are sent. Anyone who reads a
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
+from sojourn_superset.parsing_bounds import LONGEST_SQL
+
+MOST_CHANGED = 200
+"""Queries of SQL Lab with which a request for those changed since a time is answered, the latest."""
 LARGEST_TEXT_BYTES = 2 * 2**20
 """Largest body of a request that has no file. Its texts may be kept, and lists load those of all that they show."""
 LARGEST_BODY_BYTES = 64 * 2**10
@@ -37,8 +42,10 @@ def bound_kept_state(app: Any) -> None:
     """Have Superset keep the bounds."""
     from flask import request
     from superset.daos.key_value import KeyValueDAO
+    from superset.daos.query import QueryDAO
     from superset.extensions import db
     from superset.key_value.models import KeyValueEntry
+    from superset.models.sql_lab import Query
     from superset.utils.core import get_user_id
 
     create = KeyValueDAO.create_entry
@@ -56,6 +63,10 @@ def bound_kept_state(app: Any) -> None:
                 json.dumps(body, ensure_ascii=False).encode()
         except (RecursionError, UnicodeEncodeError):
             return {"message": "the body is nested too deeply, or has half a surrogate pair"}, 400
+        sql = body.get("sql") if isinstance(body, dict) and request.path.startswith("/api/v1/sqllab/") else None
+        if isinstance(sql, str) and len(sql) > LONGEST_SQL:
+            # Superset keeps what it does not parse.
+            return {"message": f"SQL has at most {LONGEST_SQL:,} characters"}, 413
         if not request.path.endswith("/chart/data") and has_long_list(body):
             return {"message": f"a list has at most {MOST_ITEMS:,} items"}, 413
         return None
@@ -67,7 +78,13 @@ def bound_kept_state(app: Any) -> None:
         db.session.query(KeyValueEntry).filter(KeyValueEntry.id.in_(oldest)).delete(synchronize_session=False)
         return entry
 
+    def latest_changed(since_ms: float) -> Any:
+        since = datetime.fromtimestamp(since_ms / 1000, UTC).replace(tzinfo=None)
+        changed = db.session.query(Query).filter(Query.user_id == get_user_id(), Query.changed_on >= since)
+        return changed.order_by(Query.changed_on.desc()).limit(MOST_CHANGED).all()
+
     app.before_request(refuse_large_body)
+    QueryDAO.get_queries_changed_after = latest_changed
     KeyValueDAO.create_entry = create_and_drop_oldest
 
 

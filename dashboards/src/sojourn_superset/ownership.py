@@ -45,6 +45,7 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
         if session.is_modified(entity, include_collections=False) or _is_changed(entity, "owners"):
             _require_own(session, entity)
     for entity in (*session.dirty, *session.new):
+        _refuse_long_texts(entity)
         for dashboard in _dashboards_that_get_charts(entity):
             _require_own(session, dashboard)
     for entity in session.new:
@@ -64,12 +65,15 @@ def _refuse_statements_on_others(execution: Any) -> None:
     kind = model.__name__
     if kind not in (*KINDS, *PARTS):
         return
-    named = {getattr(column, "key", column) for column in getattr(statement, "_values", None) or ()}
-    if not named.isdisjoint(IDENTITY):
-        raise _refusal(kind)
+    columns = {column.key: column for column in model.__mapper__.columns}
+    for column, value in (getattr(statement, "_values", None) or {}).items():
+        name = getattr(column, "key", column)
+        # Also not the name of a relation, which stands for a condition on columns.
+        if name not in columns or name in IDENTITY or _is_long(columns[name], getattr(value, "value", value)):
+            raise _refusal(kind)
     # A tab has megabytes of SQL: of what one user owns, only that user is looked up.
-    columns = [getattr(model, PARTS[kind])] if kind in PARTS else _owner_columns(model) or [model.id]
-    rows = session.query(*columns).distinct()
+    owners = [getattr(model, PARTS[kind])] if kind in PARTS else _owner_columns(model) or [model.id]
+    rows = session.query(*owners).distinct()
     for row in rows if statement.whereclause is None else rows.filter(statement.whereclause):
         if kind in PARTS:
             for whole in _stored(session, PARTS[kind], {row[0]}):
@@ -78,6 +82,21 @@ def _refuse_statements_on_others(execution: Any) -> None:
             _require_own(session, session.get(model, row[0]))
         elif _user() not in set(row) - {None}:
             raise _refusal(kind)
+
+
+def _refuse_long_texts(entity: Any) -> None:
+    """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
+    kind = type(entity).__name__
+    if kind in (*KINDS, *PARTS):
+        state = _state(entity)
+        for column in state.mapper.columns:
+            if _is_long(column, state.dict.get(state.mapper.get_property_by_column(column).key)):
+                raise _refusal(kind)
+
+
+def _is_long(column: Any, value: Any) -> bool:
+    most = getattr(column.type, "length", None)
+    return isinstance(value, str) and most is not None and len(value) > most
 
 
 def _is_restricted() -> bool:
@@ -191,7 +210,7 @@ def _refusal(kind: str) -> Exception:
     from superset.commands.exceptions import ForbiddenError
 
     whole = {"table_id": "SqlaTable", "tab_state_id": "TabState"}.get(PARTS.get(kind, ""), kind)
-    g.refused_change = f"a {KINDS[whole]} is changed by its owners alone"
+    g.refused_change = f"a {KINDS[whole]} is changed by its owners alone, and its names are as long as their columns"
     refusal: Exception = ForbiddenError(g.refused_change)
     return refusal
 

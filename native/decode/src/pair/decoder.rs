@@ -198,7 +198,7 @@ impl PairDecoder {
         let mut surveys = self.surveyed(&mut pass);
         // A pass that is repeated ends before the damage.
         self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
-        let least = self.flows.least_captured();
+        let least = self.flows.least_unidentified();
         if least < FEWEST_KEY_BYTES {
             let message = format!(
                 "pair of captures: of some packets, {least} bytes of the payload were captured, too few to recognise them; record at least 96 bytes of each packet"
@@ -344,6 +344,24 @@ mod tests {
     }
 
     #[test]
+    fn packets_without_identification_and_payload_are_not_recognised() {
+        for (snap, is_told) in [(60, false), (50, false), (49, true), (42, true)] {
+            let mut capture = TestCapture::new(1);
+            for n in 0..10u32 {
+                let mut whole = frame(true, 0, 64);
+                whole.extend([7; 40]);
+                let length = u16::try_from(whole.len()).unwrap();
+                whole[16..18].copy_from_slice(&(length - 14).to_be_bytes());
+                whole[38..40].copy_from_slice(&(length - 34).to_be_bytes());
+                capture.snapped(n, &whole[..snap], u32::from(length));
+            }
+            let files = [capture.content];
+            let (_, _, summary) = decode(&files, &files, PairOptions::of_rate(1_000_000_000));
+            assert_eq!(summary.fault.is_some(), is_told, "{snap}");
+        }
+    }
+
+    #[test]
     fn captures_with_different_snap_lengths_are_matched_by_what_both_have() {
         for snap in [64, 50, 44, 42] {
             let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
@@ -369,8 +387,7 @@ mod tests {
                 (100, 90, 0),
                 "{snap}"
             );
-            // The header of UDP ends at 42 bytes.
-            assert_eq!(summary.fault.is_some(), snap < 50, "{snap}");
+            assert_eq!(summary.fault, None, "{snap}");
         }
     }
 

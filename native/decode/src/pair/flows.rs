@@ -33,6 +33,7 @@ pub(crate) struct FlowNumbers {
     flows: Vec<DirectedFlow>,
     /// Of each flow, the payload that packets of either capture have, of that by which they are recognised.
     captured: Vec<(usize, usize)>,
+    least_unidentified: Option<usize>,
     /// The captures have different lengths of payloads, and all of both was seen.
     is_cut: bool,
 }
@@ -53,8 +54,12 @@ impl FlowNumbers {
         Some(number)
     }
 
-    /// A capture has only so much of the payload by which a packet is recognised.
-    pub(crate) fn cut(&mut self, flow: u32, point: Point, bytes: usize) {
+    /// A capture has only so much of the payload by which a packet is recognised, and maybe no identification of IP.
+    pub(crate) fn cut(&mut self, flow: u32, point: Point, bytes: usize, is_identified: bool) {
+        if !is_identified {
+            let least = self.least_unidentified.get_or_insert(bytes);
+            *least = bytes.min(*least);
+        }
         if let Some((before, after)) = self.captured.get_mut(flow as usize) {
             let captured = match point {
                 Point::Before => before,
@@ -70,14 +75,9 @@ impl FlowNumbers {
         self.is_cut
     }
 
-    /// The least that a capture has of the payloads by which packets are recognised.
-    pub(crate) fn least_captured(&self) -> usize {
-        let least = self
-            .captured
-            .iter()
-            .map(|(before, after)| *before.min(after))
-            .min();
-        least.unwrap_or(PAYLOAD_KEY_BYTES)
+    /// The least that a capture has of a payload by which alone a packet is recognised.
+    pub(crate) fn least_unidentified(&self) -> usize {
+        self.least_unidentified.unwrap_or(PAYLOAD_KEY_BYTES)
     }
 
     /// How much of the payload packets of a flow are recognised by.

@@ -81,7 +81,7 @@ impl Side {
             };
             self.packets += 1;
             if let Some(bytes) = cut_key_bytes(packet) {
-                flows.cut(flow, self.point, bytes);
+                flows.cut(flow, self.point, bytes, packet.ip_id != 0);
             }
             matcher.sighted(PacketKey::of(packet, flow, flows.key_bytes(flow)), sighting, sink);
         };

@@ -128,8 +128,14 @@ impl PerfReader {
                 } else {
                     None
                 };
-                let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
                 let waiting = self.waiting.remove(&skb);
+                let is_refusal = if self.queues.is_empty() {
+                    kind == Some("overlimit") && reason != OF_THE_QUEUED
+                } else {
+                    // In such a log, each packet is given to its device first.
+                    waiting.is_some()
+                };
+                let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
                 let event = QueueEvent {
                     packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
                     ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
@@ -138,7 +144,7 @@ impl PerfReader {
                             kind,
                             reason: None,
                             location: Some(location),
-                            is_refusal: kind == Some("overlimit") && reason != OF_THE_QUEUED,
+                            is_refusal,
                         })
                     }),
                     ..QueueEvent::new(EventKind::Free, time_ns, skb)
@@ -359,6 +365,27 @@ mod tests {
             ["eth1", "eth1", "eth0", "lo"].map(&mut freed_by),
             [None, Some(4), Some(3), Some(0)]
         );
+    }
+
+    #[test]
+    fn a_free_is_a_refusal_if_the_packet_was_given_to_its_device_or_else_by_its_reason() {
+        let given = QUEUED.replace("0xff11000006c20e00", "0xffff98168a333500");
+        let queued = FREED.replace("QDISC_OVERLIMIT", "QDISC_DROP");
+        let mut reader = PerfReader::default();
+        for (line, is_given, is_refusal) in [
+            (FREED, false, false),
+            (queued.as_str(), false, true),
+            (FREED, true, true),
+            (&queued, true, true),
+            // From now on, the log is known to have devices.
+            (&queued, false, false),
+        ] {
+            if is_given {
+                reader.parse_line(given.as_bytes());
+            }
+            let cause = event(&mut reader, line).1.cause.unwrap();
+            assert_eq!(cause.is_refusal, is_refusal, "{line}");
+        }
     }
 
     #[test]
