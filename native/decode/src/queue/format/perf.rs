@@ -116,51 +116,7 @@ impl PerfReader {
                 });
                 Some((QueueItem::Event(queue(fields)?, event), unseen))
             }
-            FREE => {
-                let skb = field(fields, "skbaddr=").and_then(address)?;
-                let location = field(fields, "location=")?;
-                let location = kept_text(location.split('+').next().unwrap_or(location))?;
-                let reason = fields.split("reason: ").nth(1).map(str::trim).unwrap_or_default();
-                let kind = if NO_ROOM.contains(&reason) || reason.starts_with("FQ_") {
-                    Some("overlimit")
-                } else if CONTROL_LAW.contains(&reason) {
-                    Some("aqm")
-                } else {
-                    None
-                };
-                let waiting = self.waiting.remove(&skb);
-                let is_refusal = if self.queues.is_empty() {
-                    kind == Some("overlimit") && reason != OF_THE_QUEUED
-                } else {
-                    // In such a log, each packet is given to its device first.
-                    waiting.is_some()
-                };
-                let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
-                let event = QueueEvent {
-                    packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
-                    ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
-                    cause: by_queue.then(|| {
-                        Box::new(DropCause {
-                            kind,
-                            reason: None,
-                            location: Some(location),
-                            is_refusal,
-                        })
-                    }),
-                    ..QueueEvent::new(EventKind::Free, time_ns, skb)
-                };
-                // The event itself names no device.
-                let of_device = waiting.and_then(|waiting| self.queues.get(waiting.device?));
-                let queue = match of_device {
-                    // The packets of the only device come into the only queue.
-                    Some(of_device) if self.queues.len() > 1 || of_device.are_several => {
-                        of_device.only().unwrap_or(QueueId::NONE_OF_THOSE_SEEN)
-                    }
-                    Some(of_device) => of_device.only().unwrap_or_default(),
-                    None => QueueId::default(),
-                };
-                one(QueueItem::Event(queue, event))
-            }
+            FREE => one(self.free(time_ns, fields)?),
             DEVICE_QUEUE => {
                 let skb = field(fields, "skbaddr=").and_then(address)?;
                 let packet_bytes = field(fields, "len=")?.parse().ok()?;
@@ -186,6 +142,53 @@ impl PerfReader {
 }
 
 impl PerfReader {
+    /// A packet is freed.
+    fn free(&mut self, time_ns: i64, fields: &str) -> Option<QueueItem> {
+        let skb = field(fields, "skbaddr=").and_then(address)?;
+        let location = field(fields, "location=")?;
+        let location = kept_text(location.split('+').next().unwrap_or(location))?;
+        let reason = fields.split("reason: ").nth(1).map(str::trim).unwrap_or_default();
+        let kind = if NO_ROOM.contains(&reason) || reason.starts_with("FQ_") {
+            Some("overlimit")
+        } else if CONTROL_LAW.contains(&reason) {
+            Some("aqm")
+        } else {
+            None
+        };
+        let waiting = self.waiting.remove(&skb);
+        let is_refusal = if self.queues.is_empty() {
+            kind == Some("overlimit") && reason != OF_THE_QUEUED
+        } else {
+            // In such a log, each packet is given to its device first.
+            waiting.is_some()
+        };
+        let by_queue = kind.is_some() || UNSPECIFIED.contains(&reason);
+        let event = QueueEvent {
+            packet_bytes: waiting.map(|waiting| waiting.packet_bytes),
+            ethertype: field(fields, "protocol=").and_then(|protocol| protocol.parse().ok()),
+            cause: by_queue.then(|| {
+                Box::new(DropCause {
+                    kind,
+                    reason: None,
+                    location: Some(location),
+                    is_refusal,
+                })
+            }),
+            ..QueueEvent::new(EventKind::Free, time_ns, skb)
+        };
+        // The event itself names no device.
+        let of_device = waiting.and_then(|waiting| self.queues.get(waiting.device?));
+        let queue = match of_device {
+            // The packets of the only device come into the only queue.
+            Some(of_device) if self.queues.len() > 1 || of_device.are_several => {
+                of_device.only().unwrap_or(QueueId::NONE_OF_THOSE_SEEN)
+            }
+            Some(of_device) => of_device.only().unwrap_or_default(),
+            None => QueueId::default(),
+        };
+        Some(QueueItem::Event(queue, event))
+    }
+
     /// The place of a device.
     fn device(&mut self, name: &str) -> Option<usize> {
         if let Some(place) = self.devices.get(name) {
