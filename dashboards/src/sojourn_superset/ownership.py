@@ -95,7 +95,9 @@ def _refuse_long_texts(entity: Any) -> None:
 
 
 def _is_long(column: Any, value: Any) -> bool:
-    most = getattr(column.type, "length", None)
+    from sqlalchemy import String
+
+    most = column.type.length if isinstance(column.type, String) else None
     return isinstance(value, str) and most is not None and len(value) > most
 
 
