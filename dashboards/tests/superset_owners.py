@@ -121,11 +121,11 @@ class Changes:
 
     def _post(self, path: str, **values: Any) -> None:
         form = {name: json.dumps(value) for name, value in values.items()}
-        self.client.post(f"/{path}", data=form, headers=self.headers)
+        self.answers.append(self.client.post(f"/{path}", data=form, headers=self.headers).status_code)
 
     def _put_form(self, path: str, **values: Any) -> None:
         form = {name: json.dumps(value) for name, value in values.items()}
-        self.client.put(f"/{path}", data=form, headers=self.headers)
+        self.answers.append(self.client.put(f"/{path}", data=form, headers=self.headers).status_code)
 
     def _own_tab(self) -> int:
         with self.app.app_context():

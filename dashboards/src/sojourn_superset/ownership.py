@@ -69,8 +69,10 @@ def _refuse_statements_on_others(execution: Any) -> None:
     for column, value in (getattr(statement, "_values", None) or {}).items():
         name = getattr(column, "key", column)
         # Also not the name of a relation, which stands for a condition on columns.
-        if name not in columns or name in IDENTITY or _is_long(columns[name], getattr(value, "value", value)):
+        if name not in columns or name in IDENTITY:
             raise _refusal(kind)
+        if _is_long(columns[name], getattr(value, "value", value)):
+            raise _refusal(kind, f"{name} has at most {columns[name].type.length} characters")
     # A tab has megabytes of SQL: of what one user owns, only that user is looked up.
     owners = [getattr(model, PARTS[kind])] if kind in PARTS else _owner_columns(model) or [model.id]
     rows = session.query(*owners).distinct()
@@ -90,8 +92,9 @@ def _refuse_long_texts(entity: Any) -> None:
     if kind in (*KINDS, *PARTS):
         state = _state(entity)
         for column in state.mapper.columns:
-            if _is_long(column, state.dict.get(state.mapper.get_property_by_column(column).key)):
-                raise _refusal(kind)
+            changed = state.attrs[state.mapper.get_property_by_column(column).key].history.added or ()
+            if any(_is_long(column, value) for value in changed):
+                raise _refusal(kind, f"{column.name} has at most {column.type.length} characters")
 
 
 def _is_long(column: Any, value: Any) -> bool:
@@ -207,12 +210,12 @@ def _in_words(answer: Any) -> Any:
     return make_response(jsonify(message=refusal), 403) if refusal and answer.status_code >= 500 else answer
 
 
-def _refusal(kind: str) -> Exception:
+def _refusal(kind: str, message: str | None = None) -> Exception:
     from flask import g
     from superset.commands.exceptions import ForbiddenError
 
     whole = {"table_id": "SqlaTable", "tab_state_id": "TabState"}.get(PARTS.get(kind, ""), kind)
-    g.refused_change = f"a {KINDS[whole]} is changed by its owners alone, and its names are as long as their columns"
+    g.refused_change = message or f"only its owners can change a {KINDS[whole]}"
     refusal: Exception = ForbiddenError(g.refused_change)
     return refusal
 

@@ -190,7 +190,7 @@ def test_gaps_of_ping_become_no_more_rows_than_are_credible(tmp_path: Path, monk
     assert time.process_time() - began < 20
     lost = [row for row in tables["series"] if row["value"] is None]
     assert (len(lost), len(tables["series"])) == (2 * 29_999, 2 * 29_999 + 10)
-    assert reading.refused == {"probe in a gap: too many without an answer for so few with one": 7 * 29_999}
+    assert reading.refused == {"lost probe: too many for so few answers": 7 * 29_999}
 
 
 def test_statistics_of_ping_stand_for_no_more_probes_than_are_credible(
@@ -202,7 +202,7 @@ def test_statistics_of_ping_stand_for_no_more_probes_than_are_credible(
     path.write_text(down * 10)
     _, tables, reading = read(path)
     assert [row["value"] for row in tables["series"]] == [None] * 60_000
-    assert reading.refused == {"probe in a gap: too many without an answer for so few with one": 8 * 30_000}
+    assert reading.refused == {"lost probe: too many for so few answers": 8 * 30_000}
 
 
 def test_digits_of_windows_ping_are_read_in_one_way() -> None:

@@ -60,7 +60,7 @@ impl TcpOptions {
                     match *kind {
                         TIMESTAMPS if value_bytes == 8 => fields.timestamps = timestamps(value),
                         MAXIMUM_SEGMENT_SIZE if value_bytes == 2 => {
-                            fields.maximum_segment_size = be_u16(value, 0);
+                            fields.maximum_segment_size = be_u16(value, 0).filter(|most| *most > 0);
                         }
                         SACK if value_bytes >= 8 => {
                             fields.selective_acknowledgement = true;

@@ -150,16 +150,22 @@ impl Intake {
         self.hand_on();
     }
 
-    /// Hand on what need not wait any longer.
-    fn hand_on(&mut self) {
-        let mut to = Paired {
+    /// What waits, and where it goes.
+    fn paired(&mut self) -> (&mut SortWindow<Timed>, Paired<'_>) {
+        let to = Paired {
             pairing: &mut self.pairing,
             queues: &mut self.queues,
             log: &mut self.log,
             summary: &mut self.summary,
             drops_of_unknown_queue: &mut self.drops_of_unknown_queue,
         };
-        while self.window.next_due(|timed| to.pair(timed)) {}
+        (&mut self.window, to)
+    }
+
+    /// Hand on what need not wait any longer.
+    fn hand_on(&mut self) {
+        let (window, mut to) = self.paired();
+        while window.next_due(|timed| to.pair(timed)) {}
     }
 
     /// The number of a queue, new ones being numbered as they come.
@@ -189,14 +195,8 @@ impl Intake {
 
     /// No more records come: what waits has its turn, and what is still queued is censored.
     pub(crate) fn close(&mut self) {
-        let mut to = Paired {
-            pairing: &mut self.pairing,
-            queues: &mut self.queues,
-            log: &mut self.log,
-            summary: &mut self.summary,
-            drops_of_unknown_queue: &mut self.drops_of_unknown_queue,
-        };
-        while self.window.next(|timed| to.pair(timed)) {}
+        let (window, mut to) = self.paired();
+        while window.next(|timed| to.pair(timed)) {}
         self.pairing.close();
         let silences = self.pairing.intervals().silences_left_out();
         for _ in 0..silences {
@@ -211,7 +211,7 @@ impl Intake {
         }
         if self.drops_of_unknown_queue > 0 {
             let message = format!(
-                "queue log: it does not say which of its queues dropped {} packets, which are not counted; record net:net_dev_queue too, and devices with one queue",
+                "queue log: it does not say which of its queues dropped {} packets, which are not counted; record net:net_dev_queue from the start, on devices with one queue",
                 self.drops_of_unknown_queue
             );
             self.summary
@@ -261,6 +261,7 @@ impl Paired<'_> {
             EventOf::Queue(queue) => queue,
             EventOf::NoQueue => return,
             EventOf::UnknownQueue => {
+                self.summary.records_read = self.summary.records_read.saturating_sub(1);
                 self.summary.refuse(QueueLogRefusal::DropOfUnknownQueue);
                 *self.drops_of_unknown_queue += 1;
                 return;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +39,7 @@ def parquet_batches(
     """
     with pq.ParquetFile(opened) as file:
         texts = _text_columns(file, columns)
-        _refuse_rows(file.metadata)
+        _refuse_rows(file.metadata, _size_of(opened))
         _refuse_chunks(file.metadata, texts)
     with pq.ParquetFile(opened, read_dictionary=sorted(texts), **options) as file:
         for batch in file.iter_batches(rows, groups, columns=columns, use_threads=False):
@@ -67,10 +69,18 @@ def _text_columns(file: pq.ParquetFile, columns: list[str] | None) -> set[str]:
     return {name for name, kind in kinds.items() if physical[name] == "BYTE_ARRAY" and not pa.types.is_decimal(kind)}
 
 
-def _refuse_rows(metadata: pq.FileMetaData) -> None:
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-    stored = sum(group.column(place).total_compressed_size for group in groups for place in range(group.num_columns))
-    rows = sum(group.num_rows for group in groups)
+def _size_of(opened: Any) -> int:
+    """Return the bytes of a file: what its footer says of its columns may be wrong."""
+    if isinstance(opened, str | Path):
+        return Path(opened).stat().st_size
+    place = opened.tell()
+    size = int(opened.seek(0, io.SEEK_END))
+    opened.seek(place)
+    return size
+
+
+def _refuse_rows(metadata: pq.FileMetaData, stored: int) -> None:
+    rows = sum(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
     if rows * ROW_BYTES > max(ALWAYS_READ_BYTES, MOST_EXPANSION * stored):
         text = f"{stored:,} bytes expand to {rows:,} rows; give them as CSV if they are genuine"
         raise InputError("expands_too_far", text)

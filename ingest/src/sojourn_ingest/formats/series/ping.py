@@ -47,7 +47,7 @@ MOST_IN_GAPS = 1_000_000
 IN_A_GAP = 100
 NOT_UNDERSTOOD = "line_not_understood"
 WITHOUT_TIME = "reply without its time"
-TOO_MANY_LOST = "probe in a gap: too many without an answer for so few with one"
+TOO_MANY_LOST = "lost probe: too many for so few answers"
 #: Numbers that are remembered as answered: a second answer comes within so many.
 MOST_ANSWERED = 1024
 #: Of a line of Windows' without an answer, such as "Request timed out.", which is remembered.
@@ -319,7 +319,8 @@ class _Series:
         if probe.last_sequence is None and figures.received == 0:
             probe.last_sequence = -1
             self.reading.records_read += 1
-        lost = figures.sent - probe.replies - probe.lost - len(probe.waiting)
+        # Lines of answers may be missing.
+        lost = figures.sent - max(probe.replies, figures.received) - probe.lost - len(probe.waiting)
         if probe.last_sequence is None or lost <= 0:
             return
         if not self._may_note(lost):
@@ -397,6 +398,7 @@ class _Series:
             probe.replies += max(0, gap - 1)
         elif last is not None and gap <= LARGEST_GAP and not self._may_note(gap - 1):
             self.reading.refuse(TOO_MANY_LOST, gap - 1)
+            probe.lost += gap - 1
         elif last is not None and gap <= LARGEST_GAP:
             for place in range(1, gap):
                 has_times = time_s is not None and probe.last_time_s is not None

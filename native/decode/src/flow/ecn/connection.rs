@@ -125,6 +125,8 @@ pub(crate) struct TcpEcn {
     pub(crate) directions: PerDirection<EcnDirection>,
     /// A segment other than a SYN had the bit that classic ECN does not use.
     has_accurate_bit: bool,
+    /// The smaller of both maximum segment sizes.
+    least_segment_size: Option<u16>,
 }
 
 impl TcpEcn {
@@ -141,11 +143,12 @@ impl TcpEcn {
                 if self.negotiation.syn(direction, segment, passing.ecn) {
                     self.directions.fwd.restart();
                     self.directions.rev.restart();
+                    self.least_segment_size = None;
                 }
-                self.accept(direction, segment);
+                self.accept(segment);
                 return;
             }
-            self.accept(direction, segment);
+            self.accept(segment);
             self.negotiation.syn_ack(direction, segment, passing.ecn);
             let about = self.directions.get_mut(direction.opposite());
             if let Some(option) = segment.options.accurate_ecn {
@@ -174,11 +177,13 @@ impl TcpEcn {
         about.reported(segment, of_handshake);
     }
 
-    /// A SYN says how large the segments are that its sender accepts, if its options were captured.
-    fn accept(&mut self, direction: Direction, syn: &TcpSegment) {
+    /// A SYN says how large the segments are that its sender accepts, and mostly sends, if its options were captured.
+    fn accept(&mut self, syn: &TcpSegment) {
         if let Some(stated) = syn.options.maximum_segment_size {
-            let about = self.directions.get_mut(direction.opposite());
-            about.in_flight.accept(stated);
+            let least = self.least_segment_size.map_or(stated, |least| least.min(stated));
+            self.least_segment_size = Some(least);
+            self.directions.fwd.in_flight.accept(least);
+            self.directions.rev.in_flight.accept(least);
         }
     }
 

@@ -28,8 +28,20 @@ pub(crate) struct Newly {
     /// not among them.
     pub(crate) smallest_bytes: u32,
     pub(crate) largest_bytes: u32,
-    /// Segments that the host or the network card parts or merged, each of which may end in a packet of one byte.
+    /// Segments that the host or the network card splits or merged, each of which may end in a packet of one byte.
     pub(crate) merged: i64,
+}
+
+impl Newly {
+    /// Add packets whose payloads are between two sizes.
+    fn add(&mut self, packets: i64, (least, most): (u32, u32)) {
+        self.packets += packets;
+        self.largest_bytes = self.largest_bytes.max(most);
+        self.smallest_bytes = match self.smallest_bytes {
+            0 => least,
+            smallest => smallest.min(least),
+        };
+    }
 }
 
 /// Segments of one direction that no acknowledgement has been about yet.
@@ -39,12 +51,12 @@ pub(crate) struct InFlight {
     sent: VecDeque<Sent>,
     /// Packets that no acknowledgement number is about, or that were forgotten.
     uncounted: i64,
-    /// Maximum segment size that the receiver stated.
+    /// Maximum segment size that the ends stated.
     maximum_segment_size: Option<u32>,
 }
 
 impl InFlight {
-    /// The receiver states its maximum segment size: a segment with more payload is several packets of the network.
+    /// The ends state their maximum segment size: a segment with more payload is several packets of the network.
     pub(crate) fn accept(&mut self, maximum_segment_size: u16) {
         self.maximum_segment_size = Some(u32::from(maximum_segment_size));
     }
@@ -97,14 +109,9 @@ impl InFlight {
         let reported = self.sent.partition_point(|sent| distance(sent.end, highest) >= 0);
         for sent in self.sent.iter().take(reported) {
             let parts = self.parts(sent.payload_bytes);
-            let (least, most) = parts.unwrap_or((sent.payload_bytes, sent.payload_bytes));
-            newly.packets += self.packets(sent.payload_bytes);
             newly.merged += i64::from(parts.is_some());
-            newly.largest_bytes = newly.largest_bytes.max(most);
-            newly.smallest_bytes = match newly.smallest_bytes {
-                0 => least,
-                smallest => smallest.min(least),
-            };
+            let sizes = parts.unwrap_or((sent.payload_bytes, sent.payload_bytes));
+            newly.add(self.packets(sent.payload_bytes), sizes);
         }
         self.sent.drain(..reported);
         self.acknowledge_parts(highest, &mut newly);
@@ -124,13 +131,8 @@ impl InFlight {
                 continue;
             };
             let acknowledged = acknowledged.unsigned_abs();
-            newly.packets += i64::from(acknowledged.div_ceil(least));
             newly.merged += 1;
-            newly.largest_bytes = newly.largest_bytes.max(most);
-            newly.smallest_bytes = match newly.smallest_bytes {
-                0 => least,
-                smallest => smallest.min(least),
-            };
+            newly.add(i64::from(acknowledged.div_ceil(least)), (least, most));
             if let Some(sent) = self.sent.get_mut(place) {
                 sent.payload_bytes = sent.payload_bytes.saturating_sub(acknowledged);
             }
