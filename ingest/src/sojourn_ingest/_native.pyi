@@ -38,6 +38,9 @@ class ExpandsTooFarError(DecodeError):
 class UnknownQueueError(DecodeError):
     """The log does not say by which queue packets were dropped."""
 
+class IndistinctPacketsError(DecodeError):
+    """Packets of a pair of captures look alike."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

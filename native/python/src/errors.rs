@@ -73,6 +73,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    IndistinctPacketsError,
+    DecodeError,
+    "Packets of a pair of captures look alike."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -90,6 +96,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::NothingUsable => NothingUsableError::new_err(arguments),
         FaultKind::ExpandsTooFar => ExpandsTooFarError::new_err(arguments),
         FaultKind::UnknownQueue => UnknownQueueError::new_err(arguments),
+        FaultKind::IndistinctPackets => IndistinctPacketsError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
         FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
@@ -128,6 +135,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ChecksumError", py.get_type::<ChecksumError>())?;
     module.add("ExpandsTooFarError", py.get_type::<ExpandsTooFarError>())?;
     module.add("UnknownQueueError", py.get_type::<UnknownQueueError>())?;
+    module.add("IndistinctPacketsError", py.get_type::<IndistinctPacketsError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

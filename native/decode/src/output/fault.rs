@@ -17,6 +17,8 @@ pub enum FaultKind {
     ExpandsTooFar,
     /// The log does not say by which queue packets were dropped.
     UnknownQueue,
+    /// Packets of a pair of captures look alike.
+    IndistinctPackets,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.

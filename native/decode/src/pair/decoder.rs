@@ -21,13 +21,11 @@ use crate::pair::clock::{ClockEstimate, LowerEdge, WaySpan};
 use crate::pair::flows::FlowNumbers;
 use crate::pair::matcher::Bounds;
 use crate::pair::pass::Pass;
+use crate::pair::refusal::PairRefusal;
 use crate::pair::row_order::RowOrder;
 use crate::pair::sighting::PairedPacket;
 use crate::pair::sums::{FlowSums, PairSums};
 use crate::pair::survey::{FlowSurvey, TimesSeen, directions};
-
-/// Payload that tells packets of a flow apart, beside the identification of IP.
-const FEWEST_KEY_BYTES: usize = 8;
 
 /// Choices of the caller.
 #[derive(Debug, Clone, Copy)]
@@ -198,19 +196,13 @@ impl PairDecoder {
         let mut surveys = self.surveyed(&mut pass);
         // A pass that is repeated ends before the damage.
         self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
-        let least = self.flows.least_unidentified();
-        if least < FEWEST_KEY_BYTES {
-            let message = format!(
-                "pair of captures: of some packets, {least} bytes of the payload were captured, too few to recognise them; record at least 96 bytes of each packet"
-            );
-            self.summary.fail(Fault::new(FaultKind::Truncated, message, None));
-        }
         if self.flows.settle() {
             let records = (pass.before.records, pass.after.records);
             pass = Pass::open(&self.inputs.0, &self.inputs.1, self.options.bounds(), records)?;
             surveys = self.surveyed(&mut pass);
         }
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
+        self.give_up_indistinct(&mut surveys);
         let towards = directions(self.flows.flows(), &surveys);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
         let mut floor: Option<TimesSeen> = None;
@@ -251,6 +243,28 @@ impl PairDecoder {
         let edges = (spans.0.map(LowerEdge::new), spans.1.map(LowerEdge::new));
         let order = RowOrder::new(towards, sent, edges);
         Ok(Stage::Pairing(Box::new((second, order))))
+    }
+
+    /// Refuse the packets of flows that are given up, and forget what was seen of them.
+    fn give_up_indistinct(&mut self, surveys: &mut [FlowSurvey]) {
+        let mut packets = 0;
+        for (flow, survey) in surveys.iter_mut().enumerate() {
+            let given_up = self.flows.give_up_indistinct(flow, survey.matched);
+            if given_up > 0 {
+                *survey = FlowSurvey::default();
+                packets += given_up;
+            }
+        }
+        if packets == 0 {
+            return;
+        }
+        self.summary.records_read = self.summary.records_read.saturating_sub(packets);
+        self.summary.refuse_all(PairRefusal::IndistinctPacket, packets);
+        let message = format!(
+            "pair of captures: {packets} packets cannot be told apart and some of them are missing at a point, so they have no delays; record at least 96 bytes of each packet"
+        );
+        self.summary
+            .fail(Fault::new(FaultKind::IndistinctPackets, message, None));
     }
 
     fn next_rows(&mut self, (pass, order): &mut (Pass, RowOrder)) -> Vec<PairedPacket> {
@@ -343,45 +357,55 @@ mod tests {
         (in_files(before), in_files(after))
     }
 
-    #[test]
-    fn packets_without_identification_and_payload_are_not_recognised() {
-        for (snap, is_told) in [(60, false), (50, false), (49, true), (42, true)] {
-            let mut capture = TestCapture::new(1);
-            for n in 0..10u32 {
-                let mut whole = frame(true, 0, 64);
-                whole.extend([7; 40]);
-                let length = u16::try_from(whole.len()).unwrap();
-                whole[16..18].copy_from_slice(&(length - 14).to_be_bytes());
-                whole[38..40].copy_from_slice(&(length - 34).to_be_bytes());
-                capture.snapped(n, &whole[..snap], u32::from(length));
+    /// Packets of which the capture before the bottleneck has `snap` bytes; some are lost.
+    fn snapped(snap: usize, are_identified: bool, lost: impl Fn(u16) -> bool) -> (Vec<u8>, Vec<u8>) {
+        let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
+        for n in 0..100u16 {
+            let mut whole = frame(true, if are_identified { n + 1 } else { 0 }, 64);
+            whole.extend([7; 40]);
+            // An RTP header: version and type, sequence number.
+            whole[42..44].copy_from_slice(&[0x80, 0x60]);
+            whole[44..46].copy_from_slice(&n.to_be_bytes());
+            let length = u16::try_from(whole.len()).unwrap();
+            whole[16..18].copy_from_slice(&(length - 14).to_be_bytes());
+            whole[38..40].copy_from_slice(&(length - 34).to_be_bytes());
+            let time_us = u32::from(n) * 10_000;
+            before.snapped(time_us, &whole[..snap], u32::from(length));
+            if !lost(n) {
+                after.record(time_us + 20_000, &whole);
             }
-            let files = [capture.content];
-            let (_, _, summary) = decode(&files, &files, PairOptions::of_rate(1_000_000_000));
-            assert_eq!(summary.fault.is_some(), is_told, "{snap}");
         }
+        (before.content, after.content)
+    }
+
+    #[test]
+    fn packets_that_look_alike_have_no_delays_once_some_are_lost() {
+        for (snap, are_distinct) in [(60, true), (46, true), (44, false), (42, false)] {
+            let (before, after) = snapped(snap, false, |n| n % 10 == 3);
+            let (sums, _, summary) = decode(&[before], &[after], PairOptions::of_rate(1_000_000_000));
+            let (packets, reason) = if are_distinct {
+                (190, None)
+            } else {
+                (0, Some(FaultKind::IndistinctPackets))
+            };
+            assert_eq!(summary.fault.map(|fault| fault.kind), reason, "{snap}");
+            assert_eq!(summary.records_read, packets, "{snap}");
+            assert_eq!(summary.refused.values().sum::<u64>(), 190 - packets, "{snap}");
+            assert_eq!(sums.all.delivered, if are_distinct { 90 } else { 0 }, "{snap}");
+            assert_eq!(sums.all.delay_max_ns, are_distinct.then_some(0), "{snap}");
+        }
+        // Nothing is lost, so that each is the one that comes next.
+        let (before, after) = snapped(42, false, |_| false);
+        let (sums, _, summary) = decode(&[before], &[after], PairOptions::of_rate(1_000_000_000));
+        assert_eq!((sums.all.delivered, sums.all.delay_max_ns), (100, Some(0)));
+        assert_eq!(summary.fault, None);
     }
 
     #[test]
     fn captures_with_different_snap_lengths_are_matched_by_what_both_have() {
         for snap in [64, 50, 44, 42] {
-            let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
-            for n in 0..100u16 {
-                let mut whole = frame(true, n + 1, 64);
-                whole.extend([7; 40]);
-                let length = u16::try_from(whole.len()).unwrap();
-                whole[16..18].copy_from_slice(&(length - 14).to_be_bytes());
-                whole[38..40].copy_from_slice(&(length - 34).to_be_bytes());
-                let time_us = u32::from(n) * 10_000;
-                before.snapped(time_us, &whole[..snap], u32::from(length));
-                if n % 10 != 3 {
-                    after.record(time_us + 20_000, &whole);
-                }
-            }
-            let (sums, _, summary) = decode(
-                &[before.content],
-                &[after.content],
-                PairOptions::of_rate(1_000_000_000),
-            );
+            let (before, after) = snapped(snap, true, |n| n % 10 == 3);
+            let (sums, _, summary) = decode(&[before], &[after], PairOptions::of_rate(1_000_000_000));
             assert_eq!(
                 (sums.all.sent, sums.all.delivered, sums.all.not_seen_before),
                 (100, 90, 0),

@@ -3,9 +3,10 @@
 use hashbrown::HashMap;
 
 use crate::packet::types::{Endpoint, Packet};
+use crate::pair::matcher::Waits;
 use crate::pair::sighting::{PAYLOAD_KEY_BYTES, Point};
 
-/// Flows of one pair, about 200 bytes each; packets of further ones are refused.
+/// Flows of one pair, about 250 bytes each; packets of further ones are refused.
 const FLOWS: usize = 1 << 20;
 
 /// The packets between two ends in one direction.
@@ -26,14 +27,38 @@ impl DirectedFlow {
     }
 }
 
+/// What is known of the packets of a flow by which they are recognised.
+#[derive(Debug, Clone, Copy)]
+struct Keys {
+    /// The payload that packets have at either point, of that by which they are recognised.
+    before_bytes: usize,
+    after_bytes: usize,
+    packets: u64,
+    /// Packets that came before their counterpart, and how many of these while an equal one waited.
+    waited: u64,
+    equal: u64,
+    is_indistinct: bool,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self {
+            before_bytes: PAYLOAD_KEY_BYTES,
+            after_bytes: PAYLOAD_KEY_BYTES,
+            packets: 0,
+            waited: 0,
+            equal: 0,
+            is_indistinct: false,
+        }
+    }
+}
+
 /// The flows of a pair by number, in the order in which they were first seen.
 #[derive(Debug, Default)]
 pub(crate) struct FlowNumbers {
     numbers: HashMap<DirectedFlow, u32>,
     flows: Vec<DirectedFlow>,
-    /// Of each flow, the payload that packets of either capture have, of that by which they are recognised.
-    captured: Vec<(usize, usize)>,
-    least_unidentified: Option<usize>,
+    keys: Vec<Keys>,
     /// The captures have different lengths of payloads, and all of both was seen.
     is_cut: bool,
 }
@@ -50,42 +75,67 @@ impl FlowNumbers {
         let number = u32::try_from(self.flows.len()).ok()?;
         self.numbers.insert(flow, number);
         self.flows.push(flow);
-        self.captured.push((PAYLOAD_KEY_BYTES, PAYLOAD_KEY_BYTES));
+        self.keys.push(Keys::default());
         Some(number)
     }
 
-    /// A capture has only so much of the payload by which a packet is recognised, and maybe no identification of IP.
-    pub(crate) fn cut(&mut self, flow: u32, point: Point, bytes: usize, is_identified: bool) {
-        if !is_identified {
-            let least = self.least_unidentified.get_or_insert(bytes);
-            *least = bytes.min(*least);
-        }
-        if let Some((before, after)) = self.captured.get_mut(flow as usize) {
+    /// A capture has only so much of the payload by which a packet is recognised.
+    pub(crate) fn cut(&mut self, flow: u32, point: Point, bytes: usize) {
+        if let Some(keys) = self.keys.get_mut(flow as usize) {
             let captured = match point {
-                Point::Before => before,
-                Point::After => after,
+                Point::Before => &mut keys.before_bytes,
+                Point::After => &mut keys.after_bytes,
             };
             *captured = bytes.min(*captured);
         }
     }
 
-    /// From now on, packets are recognised by what both captures have; whether that is less for some flow.
-    pub(crate) fn settle(&mut self) -> bool {
-        self.is_cut = self.captured.iter().any(|(before, after)| before != after);
-        self.is_cut
+    /// Whether a packet of a flow waits for its counterpart.
+    pub(crate) fn sighted(&mut self, flow: u32, waits: Waits) {
+        if let Some(keys) = self.keys.get_mut(flow as usize) {
+            keys.packets += 1;
+            keys.waited += u64::from(waits != Waits::Not);
+            keys.equal += u64::from(waits == Waits::BehindEqual);
+        }
     }
 
-    /// The least that a capture has of a payload by which alone a packet is recognised.
-    pub(crate) fn least_unidentified(&self) -> usize {
-        self.least_unidentified.unwrap_or(PAYLOAD_KEY_BYTES)
+    /// From now on, packets are recognised by what both captures have; whether that is less for some flow.
+    pub(crate) fn settle(&mut self) -> bool {
+        self.is_cut = self.keys.iter().any(|keys| keys.before_bytes != keys.after_bytes);
+        if self.is_cut {
+            for keys in &mut self.keys {
+                (keys.packets, keys.waited, keys.equal) = (0, 0, 0);
+            }
+        }
+        self.is_cut
     }
 
     /// How much of the payload packets of a flow are recognised by.
     pub(crate) fn key_bytes(&self, flow: u32) -> usize {
-        match self.captured.get(flow as usize) {
-            Some((before, after)) if self.is_cut && before != after => *before.min(after),
+        match self.keys.get(flow as usize) {
+            Some(keys) if self.is_cut && keys.before_bytes != keys.after_bytes => {
+                keys.before_bytes.min(keys.after_bytes)
+            }
             _ => PAYLOAD_KEY_BYTES,
         }
+    }
+
+    /// Give a flow up if packets are missing at a point and most are equal, so that it is unknown which; its packets,
+    /// or 0. A mirror that sends each packet twice makes half of them equal.
+    pub(crate) fn give_up_indistinct(&mut self, flow: usize, matched: i64) -> u64 {
+        let Some(keys) = self.keys.get_mut(flow) else {
+            return 0;
+        };
+        let is_missing = keys.packets > 2 * matched.unsigned_abs();
+        keys.is_indistinct = is_missing && 2 * keys.equal > keys.waited;
+        if keys.is_indistinct { keys.packets } else { 0 }
+    }
+
+    /// Whether a flow was given up.
+    pub(crate) fn is_indistinct(&self, flow: u32) -> bool {
+        self.keys
+            .get(flow as usize)
+            .is_some_and(|keys| keys.is_indistinct)
     }
 
     pub(crate) fn flows(&self) -> &[DirectedFlow] {

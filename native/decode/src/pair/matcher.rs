@@ -3,7 +3,8 @@
 //! A packet is recognised by addresses, ports, protocol and IP identification, and by the sequence and
 //! acknowledgement numbers of TCP, by sequence, timestamp and source of RTP, or by the first bytes of what it
 //! carries. Packets with equal keys match in their order, so that a repeated identification costs nothing while
-//! one of the two is not lost; reordering does not matter.
+//! one of the two is not lost; reordering does not matter. Where most are equal and some are lost, nobody can tell
+//! which: the packets of such a flow are refused.
 
 use hashbrown::HashMap;
 
@@ -31,6 +32,15 @@ struct Waiting {
 struct Queue {
     first: u32,
     last: u32,
+}
+
+/// Whether a packet waits for its counterpart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    Not,
+    First,
+    /// A packet with an equal key has waited longer.
+    BehindEqual,
 }
 
 /// Bounds of the matcher.
@@ -83,22 +93,31 @@ impl Matcher {
         key: PacketKey,
         sighting: Sighting,
         sink: &mut impl FnMut(PairedPacket),
-    ) {
+    ) -> Waits {
         self.sightings += 1;
         let first = self.queues.get(&key).map(|queue| queue.first);
-        match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
+        let waits = match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
             Some((place, waiting)) if waiting.sighting.point != sighting.point => {
                 self.remove_first(place);
                 sink(PairedPacket::matched(key, waiting.sighting, sighting));
+                Waits::Not
             }
-            _ => self.wait(key, sighting),
-        }
+            equal => {
+                self.wait(key, sighting);
+                if equal.is_some() {
+                    Waits::BehindEqual
+                } else {
+                    Waits::First
+                }
+            }
+        };
         while let Some(oldest) = self.places.get(self.oldest as usize) {
             if !(self.waiting > self.bounds.waiting || self.sightings - oldest.since > self.bounds.patience) {
                 break;
             }
             self.give_up_oldest(sink);
         }
+        waits
     }
 
     /// Give up all that wait: there is nothing more to come.

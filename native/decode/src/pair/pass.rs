@@ -70,6 +70,9 @@ impl Side {
             let Some(flow) = flows.number(DirectedFlow::of(packet)) else {
                 return summary.refuse(PairRefusal::TooManyFlows);
             };
+            if flows.is_indistinct(flow) {
+                return summary.refuse(PairRefusal::IndistinctPacket);
+            }
             summary.records_read += 1;
             let sighting = Sighting {
                 point: self.point,
@@ -81,9 +84,10 @@ impl Side {
             };
             self.packets += 1;
             if let Some(bytes) = cut_key_bytes(packet) {
-                flows.cut(flow, self.point, bytes, packet.ip_id != 0);
+                flows.cut(flow, self.point, bytes);
             }
-            matcher.sighted(PacketKey::of(packet, flow, flows.key_bytes(flow)), sighting, sink);
+            let key = PacketKey::of(packet, flow, flows.key_bytes(flow));
+            flows.sighted(flow, matcher.sighted(key, sighting, sink));
         };
         match self.layers.decode(&captured) {
             Ok(packet) => sighted(&packet, captured.time_ns, captured.wire_bytes, summary),
