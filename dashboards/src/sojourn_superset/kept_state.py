@@ -9,12 +9,10 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from sojourn_superset.parsing_bounds import LONGEST_SQL
+from sojourn_superset.parsing_bounds import LARGEST_WITHOUT_FILE_BYTES, LONGEST_SQL
 
 MOST_CHANGED = 200
 """Queries of SQL Lab with which a request for those changed since a time is answered, the latest."""
-LARGEST_TEXT_BYTES = 2 * 2**20
-"""Largest body of a request that has no file. Its texts may be kept, and lists load those of all that they show."""
 LARGEST_BODY_BYTES = 64 * 2**10
 """Largest body of a request to `SMALL`. The state of a dashboard's filters has some kB."""
 MOST_ITEMS = 5_000
@@ -53,8 +51,8 @@ def bound_kept_state(app: Any) -> None:
     def refuse_large_body() -> Any:
         is_small = request.blueprint in SMALL
         has_file = request.mimetype == "multipart/form-data"
-        if not has_file and (request.content_length or 0) > LARGEST_TEXT_BYTES:
-            return {"message": f"a request without a file has at most {LARGEST_TEXT_BYTES // 2**20} MiB"}, 413
+        if not has_file and (request.content_length or 0) > LARGEST_WITHOUT_FILE_BYTES:
+            return {"message": f"a request without a file has at most {LARGEST_WITHOUT_FILE_BYTES // 2**20} MiB"}, 413
         if is_small and (request.content_length or 0) > LARGEST_BODY_BYTES:
             return {"message": f"the body of this request has at most {LARGEST_BODY_BYTES // 2**10} KiB"}, 413
         try:

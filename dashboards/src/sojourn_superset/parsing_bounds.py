@@ -24,8 +24,8 @@ MOST_STEPS = 100_000
 DEEPEST = 40
 MOST_SOURCES = 1_000
 """Tables, subqueries and common table expressions of a statement: sqlglot compares the name of each with all others."""
-LARGEST_FORM_BYTES = 2 * 2**20
-"""Of an encoded form, which takes up to 80 times as much memory; a chart's question has at most half of it."""
+LARGEST_WITHOUT_FILE_BYTES = 2 * 2**20
+"""Of a request without a file. A form takes 80 times as much memory; lists load all texts that were kept."""
 LONGEST_MARKDOWN = 10_000
 """Characters of a description that are parsed; more are shown as they are."""
 LONGEST_IN_WORDS = 60
@@ -89,8 +89,8 @@ def bound_parsing() -> None:
         return tokenize(tokenizer, sql)
 
     def bounded_form(forms: Any, stream: Any, mimetype: str, length: int | None, options: dict[str, str]) -> Any:
-        if (length or 0) > LARGEST_FORM_BYTES:
-            raise RequestEntityTooLarge(f"a form has at most {LARGEST_FORM_BYTES:,} bytes")
+        if (length or 0) > LARGEST_WITHOUT_FILE_BYTES:
+            raise RequestEntityTooLarge(f"a form has at most {LARGEST_WITHOUT_FILE_BYTES:,} bytes")
         return parse_form(forms, stream, mimetype, length, options)
 
     def bounded_zip(archive: ZipFile) -> None:
