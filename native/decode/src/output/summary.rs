@@ -28,6 +28,11 @@ impl Summary {
         *self.refused.entry(reason.name()).or_default() += records;
     }
 
+    /// Records that were refused for a reason.
+    pub(crate) fn refused_for(&self, reason: impl Refusal) -> u64 {
+        self.refused.get(&reason.name()).copied().unwrap_or_default()
+    }
+
     /// Count a record as refused no more.
     pub(crate) fn give_back(&mut self, reason: impl Refusal) {
         let name = reason.name();

@@ -32,7 +32,7 @@ pub(crate) struct QueueId {
 }
 
 impl QueueId {
-    /// One of several queues, or of a device whose queue has not been seen.
+    /// One of several queues, or of a device whose queue has not been seen. No interface has number 0.
     pub(crate) const NONE_OF_THOSE_SEEN: Self = Self {
         network_namespace: None,
         interface_index: Some(0),

@@ -34,8 +34,6 @@ pub(crate) struct Intake {
     pub(crate) log: QueueLogRow,
     events_read: bool,
     pub(crate) summary: Summary,
-    /// Drops of packets that came into none of several queues.
-    drops_of_unknown_queue: i64,
 }
 
 impl Intake {
@@ -57,7 +55,6 @@ impl Intake {
             log,
             events_read: false,
             summary: Summary::default(),
-            drops_of_unknown_queue: 0,
         }
     }
 
@@ -157,7 +154,6 @@ impl Intake {
             queues: &mut self.queues,
             log: &mut self.log,
             summary: &mut self.summary,
-            drops_of_unknown_queue: &mut self.drops_of_unknown_queue,
         };
         (&mut self.window, to)
     }
@@ -209,10 +205,10 @@ impl Intake {
             self.summary
                 .fail(Fault::new(FaultKind::ExpandsTooFar, message, None));
         }
-        if self.drops_of_unknown_queue > 0 {
+        let drops = self.summary.refused_for(QueueLogRefusal::DropOfUnknownQueue);
+        if drops > 0 {
             let message = format!(
-                "queue log: it does not say which of its queues dropped {} packets, which are not counted; record net:net_dev_queue from the start, on devices with one queue",
-                self.drops_of_unknown_queue
+                "queue log: it does not say which of its queues dropped {drops} packets, which are not counted; record net:net_dev_queue from the start, on devices with one queue"
             );
             self.summary
                 .fail(Fault::new(FaultKind::UnknownQueue, message, None));
@@ -244,7 +240,6 @@ struct Paired<'i> {
     queues: &'i mut Vec<QueueRow>,
     log: &'i mut QueueLogRow,
     summary: &'i mut Summary,
-    drops_of_unknown_queue: &'i mut i64,
 }
 
 impl Paired<'_> {
@@ -263,7 +258,6 @@ impl Paired<'_> {
             EventOf::UnknownQueue => {
                 self.summary.records_read = self.summary.records_read.saturating_sub(1);
                 self.summary.refuse(QueueLogRefusal::DropOfUnknownQueue);
-                *self.drops_of_unknown_queue += 1;
                 return;
             }
         };
