@@ -187,6 +187,7 @@ def test_changed_rules_have_the_captures_read_again_and_5_tuples_alone_need_none
         ([{"role": "app", "host": "10.0.0.1/8"}], "has host bits set; write an address"),
         ([{"role": "app", "server_name": "nflxvideo"}], "is not the name of a server"),
         ([{"role": "app", "server_name": []}], "server_name"),
+        ([{"role": "app", "server_name": ["9-9-9-9.example.net"]}], "a name of server_name has an address in it"),
         ([{"role": "app", "proto": "udp", "port": 5}], "port: not a condition of a rule, which are proto, host, ports"),
         ([{"role": "app", "ports": 5, "ssrc": 1}], "describe one flow; give its 5-tuple"),
         ([REST | {"first": True}], "rest takes every flow"),

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from sojourn_ingest.formats.capture.flow_hints import EndRule, FlowRule
 from sojourn_ingest.formats.capture.rtp_hint import RtpHint
+from sojourn_ingest.hosts_in_text import addresses_in
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -32,6 +33,9 @@ def _domain(value: str) -> str:
     name = value.lower().removeprefix("*.").strip(".")
     if re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) is None:
         raise ValueError(f"{value!r} is not the name of a server; write a domain, which covers its subdomains")
+    if addresses_in(name):
+        # It would be readable in the lake.
+        raise ValueError("a name of server_name has an address in it; write host for an address")
     return name
 
 
