@@ -13,6 +13,6 @@ def one_line(error: Exception) -> str:
         # Joined by dots, names of members would look like those of hosts.
         where = "/".join(str(part) for part in first["loc"]) or "content"
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        return f"{where}: {first['msg']}{more}"
+        return f"{where}: {first['msg'].removeprefix('Value error, ')}{more}"
     # Tags as people write them.
     return " ".join(str(error).replace("tag:yaml.org,2002:", "!!").split())

@@ -126,7 +126,11 @@ def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
         ({"rival": "meet", "app": "zoom", "cc": "bbr", "order": "app_first"}, "at most two roles compete in a run"),
         ({"rival": "meet", "app": "zoom", "order": "tcp_first"}, "use app_first or rival_first"),
         ({"bandwidth_bps": 0}, "bandwidth_bps: Input should be greater than 0"),
-        ({"window": {"start_epoch_s": 9, "end_epoch_s": 9}}, "the window ends at 9.0, not after its start"),
+        ({"window": {"start_epoch_s": 9, "end_epoch_s": 9}}, "the window ends at 9.0, not 1 ms after its start"),
+        ({"window": {"start_epoch_s": 9, "end_epoch_s": 9.0000002}}, "not 1 ms after its start"),
+        ({"window": {"start_epoch_s": 0, "end_epoch_s": 1.77e9}}, "span 20,486 days, a run 7 at most"),
+        ({"t0": {"epoch_s": 0}, "window": {"start_epoch_s": 1.77e9, "end_epoch_s": 1.77e9 + 9}}, "span 20,486 days"),
+        ({"t0": {"epoch_s": 0}, "phases": [{"phase": "solo", "start_s": 0, "end_s": 1e9}]}, "span 11,574 days"),
         ({"files": {"after.pcap": {"sha256": "short"}}}, "files.after.pcap.sha256"),
         (
             {"flows": [{"role": "app", "proto": "udp", "src": "x", "sport": 1, "dst": "y", "dport": 2}]},

@@ -174,6 +174,41 @@ def test_a_number_beyond_a_column_of_32_bits_is_refused_alone(tmp_path: Path) ->
     assert reading.refused == {"run.repetition: not convertible": 1}
 
 
+def test_a_number_that_no_run_has_is_refused_with_the_bounds(tmp_path: Path) -> None:
+    """A model of each would otherwise fail, and the build with it."""
+    fields = "".join(
+        f"          {name}: {{ from: {source}, unit: epoch s }}\n"
+        for name, source in (("start_ns", "began"), ("window_start_ns", "from"), ("window_end_ns", "to"))
+    )
+    header = "[id, kind, mbit, delay, queue, began, from, to]"
+    text = DESCRIPTION.replace("[id, kind, mbit, delay, queue, when]", header)
+    (tmp_path / "study.yaml").write_text(text + fields)
+    at = 1_777_629_600
+    rows_of = {
+        "usual": f"1,0.05,fifo 9000,{at},{at},{at + 604_800}",
+        "rate": f"0,0.05,fifo 9000,{at},{at},{at + 60}",
+        "faster": f"10000001,0.05,fifo 9000,{at},{at},{at + 60}",
+        "delay": f"1,-0.05,fifo 9000,{at},{at},{at + 60}",
+        "longer": f"1,3601,fifo 9000,{at},{at},{at + 60}",
+        "queue": f"1,0.05,fifo 9007199254740993,{at},{at},{at + 60}",
+        "forgotten": f"1,0.05,fifo 9000,{at},0,{at + 60}",
+        "zero": f"1,0.05,fifo 9000,0,{at},{at + 60}",
+        "before": f"1,0.05,fifo 9000,{at},{at},{at - 60}",
+        "none": f"1,0.05,fifo 9000,{at},{at},{at}",
+    }
+    table = "".join(f"{name},alone,{values}\n" for name, values in rows_of.items())
+    (tmp_path / "runs.csv").write_text("id,kind,mbit,delay,queue,began,from,to\n" + table)
+    rows, reading = read(tables_of([KnownStudy.load(tmp_path / "study.yaml")])[0], tmp_path / "runs.csv")
+    assert [row["run_id"] for row in rows] == ["usual"]
+    assert reading.refused == {
+        "run.bandwidth_bps: not within 1 to 10,000,000,000,000": 2,
+        "run.rtt_ms: not within 0 to 3,600,000": 2,
+        "run.queue_size_bytes: not convertible": 1,
+        "run: start and window span more than 7 days": 2,
+        "run: the window does not end 1 ms after its start": 2,
+    }
+
+
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text("id,kind,mbit,delay,queue\n")

@@ -31,7 +31,8 @@ class Column:
 
     ``type_name`` is Arrow's name of its type. ``unit`` is empty for counts, names and flags; otherwise it is what the
     name's suffix says (``_ns``, ``_us``, ``_ms``, ``_bytes``, ``_bps``, ``_ratio``). ``codes`` are the only values a
-    column of codes may have. ``has_public_names``: names with dots, such as of files and web sites, are no hosts'.
+    column of codes may have, ``bounds`` the least and greatest number that a table of a study may give.
+    ``has_public_names``: names with dots, such as of files and web sites, are no hosts'.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     nullable: bool = True
     source: str = ""
     codes: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
     has_public_names: bool = False
 
     @property

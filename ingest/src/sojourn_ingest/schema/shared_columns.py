@@ -1,4 +1,4 @@
-"""Columns that several tables have, and the names of the Arrow types that the lake uses."""
+"""Columns that several tables have, the names of the Arrow types that the lake uses, and bounds of numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ INT32 = "int32"
 INT64 = "int64"
 FLOAT = "float64"
 BOOL = "bool"
+
+LONGEST_RUN_DAYS = 7
+"""From the first to the last time that a run states: models have a row for each second of it."""
+SHORTEST_WINDOW_MS = 1
+RATE_BPS = (1, 10**13)
+DELAY_MS = (0, 3_600_000)
+COUNT = (0, 2**53)
+UTC_NS = (0, 92 * 10**17)
+"""Until the year 2262, as nanoseconds fit 63 bits."""
 
 PROVENANCE = (
     Column(

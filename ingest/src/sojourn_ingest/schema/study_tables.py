@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, DESCRIBED, FLOAT, INT32, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import (
+    BOOL,
+    COUNT,
+    DELAY_MS,
+    DESCRIBED,
+    FLOAT,
+    INT32,
+    INT64,
+    LONGEST_RUN_DAYS,
+    PROVENANCE,
+    RATE_BPS,
+    STRING,
+    UTC_NS,
+)
 
 STUDY = Table(
     "study",
@@ -143,8 +156,11 @@ RUN = Table(
             "bottleneck rate; if a programme changes it within the run, the rate that the source states in "
             "addition to the programme",
             "bit/s",
+            bounds=RATE_BPS,
         ),
-        Column("rtt_ms", FLOAT, "round-trip time without queuing; null if the source does not say", "ms"),
+        Column(
+            "rtt_ms", FLOAT, "round-trip time without queuing; null if the source does not say", "ms", bounds=DELAY_MS
+        ),
         Column(
             "aqm",
             STRING,
@@ -153,13 +169,14 @@ RUN = Table(
             nullable=False,
         ),
         Column("queue_discipline", STRING, "kernel name of the queue discipline, or unknown", nullable=False),
-        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
-        Column("queue_size_packets", INT64, "packet limit of the queue"),
+        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes", bounds=COUNT),
+        Column("queue_size_packets", INT64, "packet limit of the queue", bounds=COUNT),
         Column(
             "queue_size_bdp",
             FLOAT,
             "queue size in bandwidth-delay products; null if the study leaves it at the discipline's default",
             "BDP",
+            bounds=COUNT,
         ),
         Column("aqm_parameters", STRING, "parameters set for the queue discipline, as JSON"),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null if no TCP flow ran"),
@@ -176,7 +193,7 @@ RUN = Table(
             "direction filled by the background traffic: none, upstream, downstream or both; null if not stated",
             codes=("none", "upstream", "downstream", "both"),
         ),
-        Column("participants", INT32, "number of participants (people or senders) in the call; null if not stated"),
+        Column("participants", INT32, "people or senders in the call; null if not stated", bounds=(1, 2**31)),
         Column(
             "call_view",
             STRING,
@@ -197,7 +214,9 @@ RUN = Table(
             source="RFC 9331",
             codes=("neither", "app", "tcp", "both"),
         ),
-        Column("repetition", INT32, "number of the repetition; null if the study does not number them"),
+        Column(
+            "repetition", INT32, "number of the repetition; null if the study does not number them", bounds=(0, 2**31)
+        ),
         Column(
             "bandwidth_programme",
             STRING,
@@ -210,9 +229,13 @@ RUN = Table(
         ),
         Column("bottleneck_handle", STRING, "handle of that queue's discipline, as tc prints it; null if not stated"),
         Column("session_id", STRING, "call or session that the run belongs to, if scores are given for it"),
-        Column("start_ns", INT64, "start of the run, UTC, in ns since the epoch", "ns"),
-        Column("window_start_ns", INT64, "start of the measurement window, UTC, in ns since the epoch", "ns"),
-        Column("window_end_ns", INT64, "end of the measurement window, UTC, in ns since the epoch", "ns"),
+        Column("start_ns", INT64, "start of the run, UTC, in ns since the epoch", "ns", bounds=UTC_NS),
+        Column(
+            "window_start_ns", INT64, "start of the measurement window, UTC, in ns since the epoch", "ns", bounds=UTC_NS
+        ),
+        Column(
+            "window_end_ns", INT64, "end of the measurement window, UTC, in ns since the epoch", "ns", bounds=UTC_NS
+        ),
         Column(
             "monotonic_offset_ns",
             INT64,
@@ -392,11 +415,17 @@ RUN_MEASUREMENT = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("run_id", STRING, "run", nullable=False),
         Column("role", STRING, "app, tcp or rival", nullable=False, codes=("app", "tcp", "rival")),
-        Column("bytes", INT64, "bytes received", "bytes"),
-        Column("window_ms", FLOAT, "time over which the bytes were received", "ms"),
-        Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms"),
-        Column("queue_mean_packets", FLOAT, "mean queue length over dequeued packets"),
-        Column("drop_ratio", FLOAT, "packets dropped divided by packets enqueued", "ratio"),
+        Column("bytes", INT64, "bytes received", "bytes", bounds=COUNT),
+        Column(
+            "window_ms",
+            FLOAT,
+            "time over which the bytes were received",
+            "ms",
+            bounds=(1, 86_400_000 * LONGEST_RUN_DAYS),
+        ),
+        Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms", bounds=DELAY_MS),
+        Column("queue_mean_packets", FLOAT, "mean queue length over dequeued packets", bounds=COUNT),
+        Column("drop_ratio", FLOAT, "packets dropped divided by packets enqueued", "ratio", bounds=(0, 1)),
     ),
 )
 
@@ -434,15 +463,17 @@ RATE_PROFILE = Table(
     (
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
-        Column("profile_number", INT32, "number of the run in its file, from 0", nullable=False),
-        Column("second", INT32, "second of the run, from 0", "s", nullable=False),
-        Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False),
+        Column("profile_number", INT32, "number of the run in its file, from 0", nullable=False, bounds=(0, 2**31)),
+        Column(
+            "second", INT32, "second of the run, from 0", "s", nullable=False, bounds=(0, 86_400 * LONGEST_RUN_DAYS)
+        ),
+        Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False, bounds=(0, RATE_BPS[1])),
         Column("workload", STRING, "workload", nullable=False),
-        Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False),
-        Column("bandwidth_bps", INT64, "bottleneck rate; null if it changes within the run", "bit/s"),
+        Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False, bounds=DELAY_MS),
+        Column("bandwidth_bps", INT64, "bottleneck rate; null if it changes within the run", "bit/s", bounds=RATE_BPS),
         Column("bandwidth_programme", STRING, "name of the study's programme that changes the rate within the run"),
         Column("aqm", STRING, "queue discipline", nullable=False),
-        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes"),
+        Column("queue_size_bytes", INT64, "byte limit of the queue", "bytes", bounds=COUNT),
         Column("congestion_control", STRING, "congestion control of the TCP flow; null if no TCP flow ran"),
         Column("application", STRING, "application"),
     ),

@@ -15,6 +15,7 @@ from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
 from sojourn_ingest.formats.run.declared_flow import Count, DeclaredFlow, ManifestPart, rtp_hint
+from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS, SHORTEST_WINDOW_MS
 from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml, refuse_many_values
 
@@ -93,8 +94,11 @@ class _Window(ManifestPart):
 
     @model_validator(mode="after")
     def _ends_after_its_start(self) -> _Window:
-        if self.end_epoch_s <= self.start_epoch_s:
-            raise ValueError(f"the window ends at {self.end_epoch_s}, not after its start at {self.start_epoch_s}")
+        if (self.end_epoch_s - self.start_epoch_s) * 1000 < SHORTEST_WINDOW_MS:
+            raise ValueError(
+                f"the window ends at {self.end_epoch_s}, not {SHORTEST_WINDOW_MS} ms after its start at "
+                f"{self.start_epoch_s}"
+            )
         return self
 
 
@@ -215,6 +219,21 @@ class Manifest(ManifestPart):
             raise ValueError("phases overlap; each must begin after the previous one ends")
         if self.phases and self.t0 is None:
             raise ValueError("phases is given without t0, from which its seconds count")
+        return self
+
+    @model_validator(mode="after")
+    def _is_no_longer_than_a_run(self) -> Manifest:
+        times_s = (
+            [] if self.t0 is None else [self.t0.epoch_s + phase.end_s for phase in self.phases] + [self.t0.epoch_s]
+        )
+        if self.window is not None:
+            times_s += [self.window.start_epoch_s, self.window.end_epoch_s]
+        days = (max(times_s) - min(times_s)) / 86400 if times_s else 0
+        if days > LONGEST_RUN_DAYS:
+            raise ValueError(
+                f"t0, window and phases span {days:,.0f} days, a run {LONGEST_RUN_DAYS} at most; "
+                "give epoch_s, start_epoch_s and end_epoch_s in seconds since 1970"
+            )
         return self
 
     @model_validator(mode="after")

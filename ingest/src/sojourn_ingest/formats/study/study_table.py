@@ -36,11 +36,10 @@ from sojourn_ingest.formats.study.study_description import (
     unit_factor,
 )
 from sojourn_ingest.schema import Column, table
+from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS, SHORTEST_WINDOW_MS
 from sojourn_ingest.validation_message import one_line
 
 DURATION = r"^(?:(?P<days>\d{1,9}) days? )?(?P<hours>\d{1,9}):(?P<minutes>\d{1,9}):(?P<seconds>\d{1,9})(?:\.\d+)?$"
-#: Tables whose rows may have values that contradict each other.
-WRONG_ROWS: Final = {"qoe_score": wrong_scores, "rating": wrong_ratings, "rating_answer": wrong_ratings}
 NOT_A_NUMBER = ("", "nan", "NaN", "NA", "null", "None")
 
 
@@ -147,6 +146,13 @@ class StudyTable(Format):
             if failures:
                 reading.refuse(f"{output.table}.{name}: not convertible", failures)
                 keep = pc.and_(keep, pc.invert(failed))
+            if (bounds := declared[name].bounds) is not None:
+                outside = pc.fill_null(pc.or_(pc.less(column, bounds[0]), pc.greater(column, bounds[1])), False)
+                reading.refuse(
+                    f"{output.table}.{name}: not within {bounds[0]:,} to {bounds[1]:,}",
+                    pc.sum(outside).as_py() or 0,
+                )
+                keep = pc.and_(keep, pc.invert(outside))
             if name in required:
                 absent = pc.and_(pc.is_null(column), pc.invert(failed))
                 reading.refuse(f"{output.table}.{name}: missing", pc.sum(absent).as_py() or 0)
@@ -278,6 +284,27 @@ def _queue_size_bdp(columns: dict[str, pa.Array]) -> pa.Array:
     bdp_bytes = pc.divide(pc.multiply(bandwidth, columns["rtt_ms"]), 8000.0)
     # Limits are whole bytes, so the quotient is near, not at, the multiple that was meant.
     return pc.round(pc.divide(pc.cast(columns["queue_size_bytes"], pa.float64()), bdp_bytes), ndigits=2)
+
+
+def _wrong_runs(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
+    """Return which rows of ``run`` have a time that their other times contradict, by reason."""
+    given = [columns[name] for name in ("start_ns", "window_start_ns", "window_end_ns") if name in columns]
+    if not given:
+        return []
+    span_ns = pc.subtract(pc.max_element_wise(*given), pc.min_element_wise(*given))
+    reason = f"start and window span more than {LONGEST_RUN_DAYS} days"
+    wrong = [(reason, pc.fill_null(pc.greater(span_ns, LONGEST_RUN_DAYS * 86_400 * 10**9), False))]
+    if columns.keys() >= {"window_start_ns", "window_end_ns"}:
+        window_ns = pc.subtract(columns["window_end_ns"], columns["window_start_ns"])
+        is_short = pc.fill_null(pc.less(window_ns, SHORTEST_WINDOW_MS * 10**6), False)
+        wrong.append((f"the window does not end {SHORTEST_WINDOW_MS} ms after its start", is_short))
+    return wrong
+
+
+#: Tables whose rows may have values that contradict each other.
+WRONG_ROWS: Final = {
+    "run": _wrong_runs, "qoe_score": wrong_scores, "rating": wrong_ratings, "rating_answer": wrong_ratings
+}  # fmt: skip
 
 
 class _RestartCounter:
