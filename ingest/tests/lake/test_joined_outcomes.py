@@ -1,11 +1,16 @@
 """Outcomes of files that give no facts are written together: small files take little of the lake."""
 
+import io
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from rich.console import Console
 
 from sojourn_ingest.addresses import Pseudonymiser
+from sojourn_ingest.cli.ingesting import print_summary
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.lake import FEWEST_IN_PACK, MOST_WAITING
@@ -54,6 +59,21 @@ def test_a_little_file_takes_less_than_a_kilobyte(tmp_path: Path, files: list[Pa
     before = size(root)
     assert {attempt.disposition for attempt in ingest(root, files)} == {"unchanged"}
     assert size(root) == before
+
+
+def test_the_report_of_many_files_takes_time_in_proportion(tmp_path: Path, files: list[Path]) -> None:
+    """Files of an unknown text and damaged ones are told apart in one pass over them."""
+    (tmp_path / "inputs" / "text").write_text("no format that is known\n")
+    attempts = ingest(tmp_path / "lake", [files[0], tmp_path / "inputs" / "text"])
+    assert {attempt.commit.status for attempt in attempts} == {"rejected"}
+    many = [
+        replace(attempt, path=Path(str(number)), commit=replace(attempt.commit, content_hash=f"{number:064}"))
+        for number in range(15_000)
+        for attempt in attempts
+    ]
+    before = time.process_time()
+    print_summary(Console(file=io.StringIO()), many)
+    assert time.process_time() - before < 5
 
 
 def test_as_many_as_wait_at_most_become_visible_at_once(

@@ -140,7 +140,7 @@ def run_ingest(options: IngestOptions) -> None:
             console.print("stopped; committed files are kept, and the same command ingests the rest")
             raise typer.Exit(130) from error
         attempts = list(by_path.values())
-        _print_summary(output_console(), attempts)
+        print_summary(output_console(), attempts)
         imperfect = [a for a in attempts if a.commit.status != "ok"]
         if (options.strict and imperfect) or (
             attempts and len(imperfect) == len(attempts) and not _any_facts(attempts)
@@ -266,7 +266,8 @@ def _print_formats(console: Console, session: IngestSession, files: list[Path]) 
     console.print(table)
 
 
-def _print_summary(console: Console, attempts: list[Attempt]) -> None:
+def print_summary(console: Console, attempts: list[Attempt]) -> None:
+    """Print what became of each format's files, why records were refused, and what is to be said of single files."""
     groups: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for attempt in attempts:
         counts = groups[attempt.commit.format or "not recognised"]
@@ -323,9 +324,13 @@ def _disposition(attempt: Attempt) -> str:
 
 
 def _print_messages(console: Console, attempts: list[Attempt]) -> None:
-    imperfect = [attempt for attempt in attempts if attempt.commit.status != "ok"]
-    unknown = [a for a in imperfect if a.commit.reason == "unrecognised_format" and a.commit.message == UNKNOWN_TEXT]
-    spoken = [attempt for attempt in imperfect if attempt not in unknown]
+    spoken: list[Attempt] = []
+    unknown: list[Attempt] = []
+    for attempt in attempts:
+        commit = attempt.commit
+        if commit.status != "ok":
+            is_unknown = commit.reason == "unrecognised_format" and commit.message == UNKNOWN_TEXT
+            (unknown if is_unknown else spoken).append(attempt)
     for attempt in spoken[:MESSAGES_SHOWN]:
         commit = attempt.commit
         colour = "red" if commit.status == "rejected" else "yellow"
