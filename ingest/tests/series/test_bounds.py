@@ -144,6 +144,19 @@ def test_a_value_that_cannot_be_is_refused_and_counted_and_the_rest_is_read(tmp_
     assert sum(len(rows) for table, rows in tables.items() if table not in ("run", "run_source")) > 0
 
 
+def test_a_time_after_a_start_that_no_test_has_is_left_out(tmp_path: Path) -> None:
+    """Models subtract it from a date in 64 bits."""
+    trips = [
+        {"timestamps": {"client": {"send": {"wall": wall}}}, "delay": {"rtt": 10**7}, "lost": "false"}
+        for wall in (2**63 - 1, 1_777_629_600 * 10**9)
+    ]
+    path = tmp_path / "irtt.json"
+    path.write_text(json.dumps({"version": {"irtt": "0.9", "json_format": 1}, "round_trips": trips}))
+    _, tables, reading = read(path)
+    assert [(row["time_ns"], row["time_s"]) for row in tables["series"]] == [(None, 0), (1_777_629_600 * 10**9, None)]
+    assert reading.refused == {"clock_not_set": 1}
+
+
 def test_every_metric_has_bounds_that_hold_at_both_ends() -> None:
     assert set(BOUNDS) == set(SERIES_METRICS)
     for metric, (smallest, largest) in BOUNDS.items():

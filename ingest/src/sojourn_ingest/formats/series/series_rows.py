@@ -24,6 +24,8 @@ MOST_SERIES = 2_000_000
 MOST_NAME_BYTES = 2**29
 #: The largest epoch, in s, whose nanoseconds fit 63 bits.
 LAST_EPOCH_S = 2**33
+#: 136 years: of a test that began at a date, the nanoseconds of its end fit 63 bits.
+LONGEST_TEST_S = 2**32
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,9 @@ class SeriesRows:
                 continue
             if sample.time_ns is not None and date_of(sample.time_ns) is None:
                 sample = replace(sample, time_ns=None)
+                self._reading.refuse_once(CLOCK_NOT_SET)
+            if sample.time_s is not None and not abs(sample.time_s) < LONGEST_TEST_S:
+                sample = replace(sample, time_s=None)
                 self._reading.refuse_once(CLOCK_NOT_SET)
             self._series.append(series_number)
             self._numbers.append(self._counts[series_number])
