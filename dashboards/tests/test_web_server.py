@@ -335,6 +335,27 @@ def test_large_headers_are_refused(server: subprocess.Popen[bytes], port: int) -
         assert connection.recv(100).startswith(b"HTTP/1.0 431 ")
 
 
+@pytest.mark.parametrize("begun", [b"5;a=", b"0" * 40, b"0\r\nX: "], ids=["extension", "size", "trailer"])
+def test_a_line_of_a_body_is_bounded(server: subprocess.Popen[bytes], port: int, begun: bytes) -> None:
+    """Waitress looks through all of it with each piece that comes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + begun)
+        sent = 0
+        with contextlib.suppress(OSError):
+            for _ in range(64):
+                sent += connection.send(b"0" * 2**14)
+                time.sleep(0.01)
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert sent < 2**20
+
+
+def test_a_malformed_address_is_refused(server: subprocess.Popen[bytes], port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET http://[::1/x HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [(b"GET / HTTP/1.0\r\n\r\n", b"200"), (b"GET / HTTP/1.0\r\nno header\r\n\r\n", b"400")],

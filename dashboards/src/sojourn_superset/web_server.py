@@ -20,9 +20,11 @@ from types import FrameType
 from typing import Any
 
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.receiver import ChunkedReceiver
 from waitress.server import TcpWSGIServer, create_server
 from waitress.task import ErrorTask
+from waitress.utilities import BadRequest
 
 from sojourn_superset.log_handlers import WatchedFile
 from sojourn_superset.turns import Dispatcher, Whose, by_address, site
@@ -67,6 +69,24 @@ class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
         super().execute()
 
 
+class _Parser(HTTPRequestParser):  # type: ignore[misc] # the same
+    """What reads a request. Waitress alone bounds no line of a chunked body, and searches all of it with each piece."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("the address of the request is malformed") from error
+
+    def received(self, data: bytes) -> int:
+        taken: int = super().received(data)
+        body = self.body_rcv
+        if isinstance(body, ChunkedReceiver) and max(len(body.control_line), len(body.trailer)) > LARGEST_HEADER_BYTES:
+            self.error = BadRequest("a line of the body is too long")
+            self.completed = True
+        return taken
+
+
 class _Unread(HTTPRequestParser):  # type: ignore[misc] # the same
     """What comes after the requests that are taken: it is passed over, and the connection closed."""
 
@@ -100,7 +120,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
 
     def parser_class(self, adj: Any) -> HTTPRequestParser:
         """Return what reads the next request."""
-        return (HTTPRequestParser if len(self.requests) < MOST_AT_ONCE else _Unread)(adj)
+        return (_Parser if len(self.requests) < MOST_AT_ONCE else _Unread)(adj)
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         sent: int = super().send(data, do_close)
