@@ -40,9 +40,20 @@ KEEPING = (
 LAYER = {
     "annotationType": "EVENT", "sourceType": "NATIVE", "name": "a", "show": True, "showMarkers": False, "value": 1,
 }  # fmt: skip
+#: Expressions that read another table than the chart's.
+OF_HARM = (
+    "EXISTS(SELECT 1 FROM run_harm)",
+    "(SELECT COUNT(*) FROM run_harm)",
+    "('s', 2) IN \"run_harm?group=study_id\"",
+    "name IN (SELECT run_id FROM run_harm)",
+    "name IN (VALUES ('a') UNION SELECT run_id FROM run_harm)",
+    "CASE WHEN NOT EXISTS(SELECT 1 FROM run_harm WHERE packets > 5) THEN 1 END",
+)
 #: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
 OTHERS = 900
 TAG = "of somebody else"
+#: A statement of the administrator, as the source of a chart.
+STATEMENT = {"id": OTHERS, "type": "query"}
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -73,6 +84,26 @@ class Asking:
         answer = self.client.post("/api/v1/chart/data", json=question, headers=self.headers)
         body = answer.get_json(silent=True) or {}
         return f"{answer.status_code} {len(body['result'][0]['data']) if answer.status_code == 200 else body}"
+
+    def asked_of(self, source: dict[str, Any], expression: str) -> str:
+        """Return the status of a question for an expression, and the rows or the refusal."""
+        column = {"label": "x", "sqlExpression": expression, "expressionType": "SQL"}
+        question = {**self.question, "datasource": source, "queries": [{"columns": [column], "metrics": []}]}
+        answer = self.client.post("/api/v1/chart/data", json=question, headers=self.headers)
+        body = answer.get_json(silent=True) or {}
+        return f"{answer.status_code} {body['result'][0]['data'] if answer.status_code == 200 else body}"
+
+    def charts_on_own_dashboard(self) -> int:
+        """Put the first chart on a new dashboard; return 200 if its parameters are read there."""
+        made = self.client.post("/api/v1/dashboard/", json={"dashboard_title": "own"}, headers=self.headers)
+        if made.status_code != 201:
+            return int(made.status_code)
+        path = f"/api/v1/dashboard/{made.get_json()['id']}"
+        positions = {"CHART-1": {"type": "CHART", "id": "CHART-1", "children": [], "meta": {"chartId": 1}}}
+        change = {"json_metadata": json.dumps({"positions": positions})}
+        status = self.client.put(path, json=change, headers=self.headers).status_code
+        charts = self.client.get(f"{path}/charts").get_json()["result"]
+        return 200 if [chart["form_data"] for chart in charts] else int(status)
 
     def sql(self, sql: str) -> str:
         """Return what SQL Lab answers, also to who wants the answer later."""
@@ -122,6 +153,8 @@ class Asking:
             "use your own annotation layer in a chart": self.rows(annotation_layers=[{**LAYER, "name": "b"}]),
             "create charts": self.status("POST", "/api/v1/chart/", chart),
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
+            "put any chart on a dashboard of your own": self.charts_on_own_dashboard(),
+            "use someone else's statement of SQL Lab in a chart": self.asked_of(STATEMENT, "1 + 1"),
             **Changes(app, self.client, self.headers, self.user).statuses(),
             "change someone else's CSS template": self.status(
                 "PUT", f"/api/v1/css_template/{OTHERS}", {"css": self.user}
@@ -162,10 +195,11 @@ def main() -> None:
     with app.app_context():
         from superset import db
         from superset import security_manager as manager
+        from superset.connectors.sqla.models import SqlaTable, TableColumn
         from superset.models.annotations import AnnotationLayer
         from superset.models.core import CssTemplate, Theme
         from superset.models.slice import Slice
-        from superset.models.sql_lab import SavedQuery, TableSchema, TabState
+        from superset.models.sql_lab import Query, SavedQuery, TableSchema, TabState
         from superset.tags.models import Tag, TagType
 
         chart = db.session.query(Slice).filter_by(slice_name="kept").one()
@@ -180,10 +214,19 @@ def main() -> None:
         db.session.add(TabState(id=OTHERS, user_id=owner, database_id=1, label="one", sql=""))
         of_tab = {"schema": "main", "table": "t", "description": "{}", "expanded": False}
         db.session.add(TableSchema(id=OTHERS, tab_state_id=OTHERS, database_id=1, **of_tab))
+        statement = {"client_id": "of others", "sql": "SELECT 1 AS one", "tmp_table_name": "", "status": "success"}
+        db.session.add(Query(id=OTHERS, database_id=1, user_id=owner, **statement))
+        other = SqlaTable(table_name="other", database_id=1, columns=[TableColumn(column_name="name", type="VARCHAR")])
+        db.session.add(other)
         db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))
         db.session.add(Theme(id=OTHERS, theme_name="one", json_data="{}"))
         db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))
         db.session.commit()
+        granted = manager.add_role("granted")
+        granted.permissions = [manager.add_permission_view_menu("datasource_access", other.perm)]
+        other_source = {"id": other.id, "type": "table"}
+        of_granted = [granted, *(manager.find_role(role) for role in ("Gamma", "sql_lab"))]
+        assert manager.add_user("granted", "granted", "Tester", "granted@example", of_granted, PASSWORD)
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
                 user_roles = [manager.find_role(role) for role in roles]
@@ -216,6 +259,13 @@ def main() -> None:
             # Parsed, each level would take twice as long.
             answers["types within types"] = asking.rows(extras={"where": "DATE(" * 40 + "1" + ")" * 40, "having": ""})
             answers["long SQL"] = asking.rows(extras={"where": "(packets > 0" + " or 1" * 2**17 + ")", "having": ""})
+    client, headers, _ = logged_in(app, "granted", PASSWORD, "192.0.2.100")
+    granted_one = Asking(client, headers, question, "granted")
+    answers["granted another dataset"] = {
+        **{expression: granted_one.asked_of(other_source, expression) for expression in ("upper(name)", *OF_HARM)},
+        **{f"SELECT {each}": granted_one.sql(f"SELECT {each}") for each in ("1", *OF_HARM)},
+        "rows": granted_one.rows(),
+    }
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
     }

@@ -41,6 +41,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "study_id": "VARCHAR", "run_id": "VARCHAR", "aqm": "VARCHAR", "packets": "BIGINT", "harm_ratio": "DOUBLE",
         "synthetic": "BOOLEAN", "day": "DATE",
     }  # fmt: skip
+    contract.add("other", {"name": "VARCHAR"}, ["name"], [{"name": "a"}])
     for server in (contract, other):
         server.add("run_harm", columns, ["study_id", "run_id"], rows)
     with serving(contract), serving(other):
@@ -119,9 +120,19 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "import of an export",
         "types within types",
         "long SQL",
+        "granted another dataset",
     }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
+
+
+def test_whoever_reads_one_dataset_reads_no_other(roles: dict[str, Any]) -> None:
+    """Superset overlooks some tables in expressions and statements."""
+    of_granted = roles["granted another dataset"]
+    assert of_granted.pop("upper(name)") == "200 [{'x': 'A'}]"
+    assert of_granted.pop("SELECT 1").startswith("200 ")
+    assert len(of_granted) == 13
+    assert {what: answer for what, answer in of_granted.items() if answer.startswith("200 ")} == {}
 
 
 def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
+from sojourn_superset import read_only
 from sojourn_superset.adapter_query import adapter
 from sojourn_superset.percentiles import PERCENTILES
 from sojourn_superset.read_only import (
@@ -198,6 +199,30 @@ def test_a_dataset_is_made_a_table_and_then_nothing_more_is_allowed(connection: 
     # A name that cannot be a table leaves nothing open behind it.
     refusal(connection, "SELECT * FROM unknown_dataset")
     assert "refused: " in refusal(connection, "CREATE TABLE more (a)")
+
+
+def test_a_statement_reads_only_tables_that_its_user_may(
+    connection: Connection, contract: Contract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite keeps the plans of statements, and so the answer of whoever executed one before."""
+    contract.add("other", {"name": "VARCHAR"}, ["name"], [{"name": "a"}])
+    statements = (
+        "SELECT COUNT(*) FROM run_harm",
+        "SELECT EXISTS(SELECT 1 FROM RUN_HARM)",
+        "SELECT 's' IN \"run_harm?group=study_id\"",
+        "WITH run_harm_copy AS (SELECT * FROM run_harm) SELECT COUNT(*) FROM run_harm_copy, other",
+        "SELECT name FROM other WHERE name NOT IN (SELECT run_id FROM run_harm)",
+        "SELECT (SELECT x.aqm FROM (SELECT * FROM run_harm) AS x)",
+    )
+    own = "WITH counted AS (SELECT name FROM other) SELECT COUNT(*), json_array(1) FROM counted, json_each('[1]')"
+    for statement in (*statements[:2], own):
+        assert connection.execute(text(statement)).fetchall()
+    monkeypatch.setattr(read_only, "readable_tables", lambda: frozenset({"other"}))
+    for statement in statements:
+        assert "which your role may not read" in refusal(connection, statement)
+    assert connection.execute(text(own)).fetchall() == [(1, "[1]")]
+    monkeypatch.setattr(read_only, "readable_tables", lambda: None)
+    assert connection.execute(text(statements[0])).fetchall()
 
 
 def test_no_database_is_attached_even_if_nobody_is_asked(connection: Connection) -> None:

@@ -14,7 +14,7 @@ from superset.config import THEME_DEFAULT as _THEME
 from superset.utils.logging_configurator import LoggingConfigurator
 
 from sojourn_superset.catalogue_memory import types_of
-from sojourn_superset.chart_expressions import SecurityManager, refuse_unknown_kinds
+from sojourn_superset.chart_expressions import SecurityManager, find_every_table, refuse_unknown_kinds
 from sojourn_superset.events import NoEvents
 from sojourn_superset.instance import IMPORTED
 from sojourn_superset.log_handlers import RotatingFile
@@ -115,6 +115,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     keep_trees()
     bound_parsing()
     refuse_unknown_kinds()
+    find_every_table()
     bound_charts()
     bound_answers(app)
     count_annotations()

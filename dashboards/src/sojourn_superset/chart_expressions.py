@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sqlglot.expressions import In, Query
 from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
 from superset.exceptions import QueryObjectValidationError, SupersetSecurityException
 from superset.security import SupersetSecurityManager
-from superset.sql.parse import sanitize_clause
-from superset.utils.core import DTTM_ALIAS
+from superset.sql.parse import SQLStatement, sanitize_clause
+from superset.utils.core import DTTM_ALIAS, get_user_id
 
 from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
 
@@ -23,6 +24,7 @@ from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
+OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
 ARRANGING = frozenset({"pivot", "rename", "flatten", "rank", "boxplot"})
 #: Kinds of older charts that are served.
@@ -90,6 +92,19 @@ def refuse_unknown_kinds() -> None:
     viz.viz_types = Kinds({kind: viz.viz_types[kind] for kind in OLDER_KINDS})
 
 
+def find_every_table() -> None:
+    """Have Superset refuse each expression that reads a table: it overlooks those of EXISTS, and names after IN."""
+
+    def has_subquery(statement: Any) -> bool:
+        parsed = statement._parsed
+        return any(
+            (isinstance(node, Query) and node is not parsed) or (isinstance(node, In) and bool(node.args.get("field")))
+            for node in parsed.walk()
+        )
+
+    SQLStatement.has_subquery = has_subquery
+
+
 class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
     """Superset's own, which also refuses what is not that of charts (CUSTOM_SECURITY_MANAGER)."""
 
@@ -100,11 +115,15 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         ------
         SupersetSecurityException
             If it is not theirs to read, or is an expression, an operation, an annotation layer or a kind of chart that
-            no chart of the dataset has, or a result of SQL Lab, of a user who makes no charts.
+            no chart of the dataset has, or a result of SQL Lab, of a user who makes no charts; or somebody else's
+            statement of SQL Lab.
         QueryObjectValidationError
             If a chart of an older kind asks for too much, or its form is incomplete.
         """
         super().raise_for_access(*arguments, **named)
+        statement = named.get("query")
+        # Whoever knows its number could ask it for anything: without tables, it is open to all.
+        self._require(statement is None or self.is_admin() or statement.user_id == get_user_id(), OF_ANOTHER)
         context, viz = named.get("query_context"), named.get("viz")
         writes = any(self.can_access(*permission) for permission in WRITING)
         if viz is not None:
@@ -146,11 +165,11 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
 
         return list(self.session.query(Slice).filter_by(datasource_type=dataset.type, datasource_id=dataset.id))
 
-    def _require(self, holds: bool) -> None:
+    def _require(self, holds: bool, refusal: str = REFUSAL) -> None:
         if not holds:
             raise SupersetSecurityException(
                 SupersetError(
-                    message=REFUSAL,
+                    message=refusal,
                     error_type=SupersetErrorType.DATASOURCE_SECURITY_ACCESS_ERROR,
                     level=ErrorLevel.WARNING,
                 )

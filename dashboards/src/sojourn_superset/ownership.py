@@ -46,8 +46,11 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
             _require_own(session, entity)
     for entity in (*session.dirty, *session.new):
         _refuse_long_texts(entity)
-        for dashboard in _dashboards_that_get_charts(entity):
+        for dashboard, chart in _charts_put_on_dashboards(entity):
             _require_own(session, dashboard)
+            # Whoever opens the dashboard reads the chart's parameters, and the columns of its dataset.
+            if not (chart in session.new or security_manager.can_access_chart(chart)):
+                raise _refusal("Slice", "only charts that you may read can be put on a dashboard")
     for entity in session.new:
         if type(entity).__name__ == "SavedQuery" and not security_manager.can_access("can_write", "SavedQuery"):
             raise _refusal("SavedQuery")
@@ -174,11 +177,14 @@ def _is_changed(entity: Any, attribute: str) -> bool:
     return attribute in attributes and attributes[attribute].load_history().has_changes()
 
 
-def _dashboards_that_get_charts(entity: Any) -> list[Any]:
+def _charts_put_on_dashboards(entity: Any) -> list[tuple[Any, Any]]:
+    """Return each dashboard with a chart that it gets by what is written of an entity."""
     kind = type(entity).__name__
     if kind == "Slice":
-        return list(_state(entity).attrs.dashboards.load_history().added or ())
-    return [entity] if kind == "Dashboard" and _state(entity).attrs.slices.load_history().added else []
+        return [(dashboard, entity) for dashboard in _state(entity).attrs.dashboards.load_history().added or ()]
+    if kind == "Dashboard":
+        return [(entity, chart) for chart in _state(entity).attrs.slices.load_history().added or ()]
+    return []
 
 
 def _state(entity: Any) -> Any:

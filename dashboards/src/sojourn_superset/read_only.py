@@ -21,6 +21,7 @@ from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
 from sojourn_superset.percentiles import bound_percentiles
+from sojourn_superset.readable_tables import readable_tables, table_name
 from sojourn_superset.virtual_table import PLAIN, NumberForTextError, With, planning_for
 
 LARGEST_VALUE_BYTES = 2**18
@@ -133,6 +134,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
         """Execute a statement and read its rows; its time begins."""
         self.connection.begin_statement()
+        self.connection.limit_to(readable_tables())
         properties = With.RIGHT_JOIN if RIGHT_JOIN.search(operation) else PLAIN
         with self.connection.errors_in_words():
             while True:
@@ -167,6 +169,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
         # by shillelagh, when a statement names a dataset for the first time
         with self.connection.making_a_table():
             super()._create_table(uri)
+        self.connection.tables.add(uri.lower())
 
 
 class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
@@ -183,6 +186,9 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
             raise OperationalError("only a database in memory is opened")
         super().__init__(path, *arguments, **keywords)
         self.refused: str | None = None
+        #: The API's tables that statements have named, and those that the user may read; None: all.
+        self.tables: set[str] = set()
+        self.readable: frozenset[str] | None = None
         self.seconds = max(
             (each["timeout_s"] for each in self._adapter_kwargs.values() if "timeout_s" in each),
             default=DEFAULT_TIMEOUT_S,
@@ -215,6 +221,13 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         self.refused = None
         self.percentile_values = 0
         self.deadline = time.monotonic() + self.seconds
+
+    def limit_to(self, readable: frozenset[str] | None) -> None:
+        """Have statements read these tables of the API alone, or all."""
+        if readable != self.readable:
+            self.readable = readable
+            # SQLite then checks cached statements again.
+            self._connection.set_authorizer(self._noting(reading))
 
     def count_percentile_value(self) -> None:
         """Count a value of a median or percentile.
@@ -265,11 +278,17 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         finally:
             self._connection.set_authorizer(self._noting(reading))
 
+    def _is_hidden(self, table: str) -> bool:
+        return self.readable is not None and table in self.tables and table_name(table) not in self.readable
+
     def _noting(self, authorizer: Authorizer) -> Authorizer:
         """Return an authorizer that keeps what it refused, for the message."""
 
         def noting(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
             answer = authorizer(code, first, second, schema, within)
+            if code == apsw.SQLITE_READ and self._is_hidden((first or "").lower()):
+                self.refused = f"table {first}, which your role may not read"
+                return apsw.SQLITE_DENY
             if answer != apsw.SQLITE_OK:
                 action = apsw.mapping_authorizer_function[code]
                 self.refused = " ".join(str(part) for part in (action, first, second) if part)
