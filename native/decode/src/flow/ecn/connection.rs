@@ -177,9 +177,10 @@ impl TcpEcn {
         about.reported(segment, of_handshake);
     }
 
-    /// A SYN says how large the segments are that its sender accepts, and mostly sends, if its options were captured.
+    /// A SYN says how large the segments are that its sender accepts, and mostly sends, if its options were captured. No
+    /// segment is as short as a 0 says.
     fn accept(&mut self, syn: &TcpSegment) {
-        if let Some(stated) = syn.options.maximum_segment_size {
+        if let Some(stated) = syn.options.maximum_segment_size.filter(|size| *size > 0) {
             let least = self.least_segment_size.map_or(stated, |least| least.min(stated));
             self.least_segment_size = Some(least);
             self.directions.fwd.in_flight.accept(least);
@@ -358,21 +359,30 @@ mod tests {
 
     #[test]
     fn a_merged_segment_may_be_marked_many_times() {
-        let mut connection = Connection(TcpEcn::default());
-        for (direction, numbers, flags, answer) in [(Fwd, (100, 0), SYN, 7), (Rev, (500, 101), SYN | ACK, 2)]
-        {
-            let options = TcpOptions {
-                maximum_segment_size: Some(1460),
-                ..TcpOptions::default()
-            };
-            connection.with_options(direction, numbers, flags | ace(answer), (0, 0), options);
+        // Packets are no longer than the smaller maximum segment size, of those that are sizes.
+        for (own, peer) in [(1460, 1460), (1460, 8960), (8960, 1460), (1460, 0)] {
+            let mut connection = Connection(TcpEcn::default());
+            for (direction, numbers, flags, answer, size) in [
+                (Fwd, (100, 0), SYN, 7, own),
+                (Rev, (500, 101), SYN | ACK, 2, peer),
+            ] {
+                let options = TcpOptions {
+                    maximum_segment_size: Some(size),
+                    ..TcpOptions::default()
+                };
+                connection.with_options(direction, numbers, flags | ace(answer), (0, 0), options);
+            }
+            connection.segment(Fwd, (101, 501), ACK | ace(5), (20 * 1448, 2));
+            let numbers = (501, 101 + 20 * 1448);
+            connection.with_option(Rev, numbers, ACK | ace(5), (0, 0), Some(ce_option(8 * 1448)));
+            let fwd = &connection.0.directions.fwd;
+            // The field turned once, as the bytes say.
+            assert_eq!(
+                (fwd.ace.min, fwd.ace.max, fwd.disagreements),
+                (8, 8, 0),
+                "{own} {peer}"
+            );
         }
-        connection.segment(Fwd, (101, 501), ACK | ace(5), (20 * 1448, 2));
-        let numbers = (501, 101 + 20 * 1448);
-        connection.with_option(Rev, numbers, ACK | ace(5), (0, 0), Some(ce_option(8 * 1448)));
-        let fwd = &connection.0.directions.fwd;
-        // The field turned once, as the bytes say.
-        assert_eq!((fwd.ace.min, fwd.ace.max, fwd.disagreements), (8, 8, 0));
     }
 
     #[test]
