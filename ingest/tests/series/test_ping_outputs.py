@@ -391,6 +391,13 @@ def test_an_outage_is_as_long_as_the_statistics_say(tmp_path: Path, outage: int,
     assert (values.count(2.0), values.count(None), reading.refused) == (3 + behind, outage, {})
 
 
+def test_answers_whose_lines_are_missing_are_no_lost_probes(tmp_path: Path) -> None:
+    text = "".join(ANSWER.format(host=1, n=number, ms="2.0", mark="") for number in range(3))
+    figures = "10 packets transmitted, 9 packets received, 10.0% packet loss\n"
+    _, tables, _ = read(written(tmp_path, f"{HEAD}{text}\n--- 192.0.2.255 ping statistics ---\n{figures}"))
+    assert rtts(tables) == [2.0, 2.0, 2.0, None]
+
+
 def test_a_clock_that_was_never_set_gives_no_date(shared: Path, tmp_path: Path) -> None:
     _, tables, reading = read(shared / CASES / "bugs/fping_boot_time.txt")
     assert (rtts(tables), reading.refused) == ([20.0, 21.0, 22.0, 23.0, 24.0], {"clock_not_set": 1})
