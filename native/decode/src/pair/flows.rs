@@ -3,10 +3,9 @@
 use hashbrown::HashMap;
 
 use crate::packet::types::{Endpoint, Packet};
-use crate::pair::matcher::Waits;
-use crate::pair::sighting::{PAYLOAD_KEY_BYTES, Point};
+use crate::pair::sighting::{PAYLOAD_KEY_BYTES, PayloadWords, Point};
 
-/// Flows of one pair, about 250 bytes each; packets of further ones are refused.
+/// Flows of one pair, about 280 bytes each; packets of further ones are refused.
 const FLOWS: usize = 1 << 20;
 
 /// The packets between two ends in one direction.
@@ -34,9 +33,10 @@ struct Keys {
     before_bytes: usize,
     after_bytes: usize,
     packets: u64,
-    /// Packets that came before their counterpart, and how many of these while an equal one waited.
-    waited: u64,
-    equal: u64,
+    /// Packets that look like the one before them in the same capture.
+    alike: u64,
+    last_before: Option<PayloadWords>,
+    last_after: Option<PayloadWords>,
     is_indistinct: bool,
 }
 
@@ -46,8 +46,9 @@ impl Default for Keys {
             before_bytes: PAYLOAD_KEY_BYTES,
             after_bytes: PAYLOAD_KEY_BYTES,
             packets: 0,
-            waited: 0,
-            equal: 0,
+            alike: 0,
+            last_before: None,
+            last_after: None,
             is_indistinct: false,
         }
     }
@@ -90,12 +91,16 @@ impl FlowNumbers {
         }
     }
 
-    /// Whether a packet of a flow waits for its counterpart.
-    pub(crate) fn sighted(&mut self, flow: u32, waits: Waits) {
+    /// A packet of a flow is in a capture; `alone` is what of its payload alone it is recognised by.
+    pub(crate) fn sighted(&mut self, flow: u32, point: Point, alone: Option<PayloadWords>) {
         if let Some(keys) = self.keys.get_mut(flow as usize) {
+            let last = match point {
+                Point::Before => &mut keys.last_before,
+                Point::After => &mut keys.last_after,
+            };
             keys.packets += 1;
-            keys.waited += u64::from(waits != Waits::Not);
-            keys.equal += u64::from(waits == Waits::BehindEqual);
+            keys.alike += u64::from(alone.is_some() && *last == alone);
+            *last = alone;
         }
     }
 
@@ -104,7 +109,7 @@ impl FlowNumbers {
         self.is_cut = self.keys.iter().any(|keys| keys.before_bytes != keys.after_bytes);
         if self.is_cut {
             for keys in &mut self.keys {
-                (keys.packets, keys.waited, keys.equal) = (0, 0, 0);
+                (keys.packets, keys.alike) = (0, 0);
             }
         }
         self.is_cut
@@ -120,14 +125,14 @@ impl FlowNumbers {
         }
     }
 
-    /// Give a flow up if packets are missing at a point and most are equal, so that it is unknown which; its packets,
-    /// or 0. A mirror that sends each packet twice makes half of them equal.
+    /// Give a flow up if packets are missing at a point and most look alike, so that it is unknown which; its packets,
+    /// or 0. A mirror that sends each packet twice makes half of them alike.
     pub(crate) fn give_up_indistinct(&mut self, flow: usize, matched: i64) -> u64 {
         let Some(keys) = self.keys.get_mut(flow) else {
             return 0;
         };
-        let is_missing = keys.packets > 2 * matched.unsigned_abs();
-        keys.is_indistinct = is_missing && 2 * keys.equal > keys.waited;
+        let is_missing = matched > 0 && keys.packets > 2 * matched.unsigned_abs();
+        keys.is_indistinct = is_missing && 2 * keys.alike > keys.packets;
         if keys.is_indistinct { keys.packets } else { 0 }
     }
 

@@ -34,15 +34,6 @@ struct Queue {
     last: u32,
 }
 
-/// Whether a packet waits for its counterpart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waits {
-    Not,
-    First,
-    /// A packet with an equal key has waited longer.
-    BehindEqual,
-}
-
 /// Bounds of the matcher.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -93,31 +84,22 @@ impl Matcher {
         key: PacketKey,
         sighting: Sighting,
         sink: &mut impl FnMut(PairedPacket),
-    ) -> Waits {
+    ) {
         self.sightings += 1;
         let first = self.queues.get(&key).map(|queue| queue.first);
-        let waits = match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
+        match first.and_then(|place| Some((place, *self.places.get(place as usize)?))) {
             Some((place, waiting)) if waiting.sighting.point != sighting.point => {
                 self.remove_first(place);
                 sink(PairedPacket::matched(key, waiting.sighting, sighting));
-                Waits::Not
             }
-            equal => {
-                self.wait(key, sighting);
-                if equal.is_some() {
-                    Waits::BehindEqual
-                } else {
-                    Waits::First
-                }
-            }
-        };
+            _ => self.wait(key, sighting),
+        }
         while let Some(oldest) = self.places.get(self.oldest as usize) {
             if !(self.waiting > self.bounds.waiting || self.sightings - oldest.since > self.bounds.patience) {
                 break;
             }
             self.give_up_oldest(sink);
         }
-        waits
     }
 
     /// Give up all that wait: there is nothing more to come.

@@ -5,7 +5,7 @@ use crate::output::fault::Fault;
 use crate::output::summary::Summary;
 use crate::packet::layers::LayerDecoder;
 use crate::packet::refusal::PacketRefusal;
-use crate::packet::types::Packet;
+use crate::packet::types::{Packet, Transport};
 use crate::pair::flows::{DirectedFlow, FlowNumbers};
 use crate::pair::matcher::{Bounds, Matcher};
 use crate::pair::refusal::PairRefusal;
@@ -87,7 +87,9 @@ impl Side {
                 flows.cut(flow, self.point, bytes);
             }
             let key = PacketKey::of(packet, flow, flows.key_bytes(flow));
-            flows.sighted(flow, matcher.sighted(key, sighting, sink));
+            let is_alone = packet.ip_id == 0 && !matches!(packet.transport, Transport::Tcp(_));
+            flows.sighted(flow, self.point, is_alone.then_some(key.words));
+            matcher.sighted(key, sighting, sink);
         };
         match self.layers.decode(&captured) {
             Ok(packet) => sighted(&packet, captured.time_ns, captured.wire_bytes, summary),

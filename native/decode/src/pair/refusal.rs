@@ -6,6 +6,6 @@ refusals! {
     /// Why a decoded packet is not matched.
     pub(crate) enum PairRefusal of "capture pair" {
         TooManyFlows = "too_many_flows": "a packet of a new flow, after the pair has reached the maximum number of flows",
-        IndistinctPacket = "indistinct_packet": "a packet of a flow most of whose packets look alike: without an IP identification, and with too little payload captured or the same in each",
+        IndistinctPacket = "indistinct_packet": "a packet of a flow in which most packets look alike and some are missing at a point: they have no IP identification, and few or the same bytes of payload",
     }
 }

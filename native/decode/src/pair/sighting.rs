@@ -14,12 +14,15 @@ pub(crate) enum Point {
     After,
 }
 
+/// What of a payload, or of the numbers of TCP, a packet is recognised by.
+pub(crate) type PayloadWords = (u32, u32, u32);
+
 /// What a packet is recognised by at the other point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PacketKey {
     pub(crate) flow: u32,
     pub(crate) ip_id: u32,
-    pub(crate) words: (u32, u32, u32),
+    pub(crate) words: PayloadWords,
 }
 
 impl PacketKey {
@@ -58,7 +61,7 @@ pub(crate) fn cut_key_bytes(packet: &Packet<'_>) -> Option<usize> {
 
 /// The first twelve bytes hold sequence, timestamp and source of RTP; of other content, what follows is mixed
 /// in. Only bytes that a capture with a small snaplen has too are used.
-fn payload_words(payload: &[u8]) -> (u32, u32, u32) {
+fn payload_words(payload: &[u8]) -> PayloadWords {
     let word = |offset| be_u32(payload, offset).unwrap_or_default();
     let mut mixed = word(8);
     for offset in (12..PAYLOAD_KEY_BYTES).step_by(4) {
