@@ -45,6 +45,9 @@ OF_HARM = (
     "EXISTS(SELECT 1 FROM run_harm)",
     "(SELECT COUNT(*) FROM run_harm)",
     "('s', 2) IN \"run_harm?group=study_id\"",
+    "('s', 2) IN main.\"run_harm?group=study_id\"",
+    "EXISTS(SELECT 1 FROM main.run_harm)",
+    "GET_METADATA('run_harm')",
     "name IN (SELECT run_id FROM run_harm)",
     "name IN (VALUES ('a') UNION SELECT run_id FROM run_harm)",
     "CASE WHEN NOT EXISTS(SELECT 1 FROM run_harm WHERE packets > 5) THEN 1 END",
@@ -105,6 +108,18 @@ class Asking:
         charts = self.client.get(f"{path}/charts").get_json()["result"]
         return 200 if [chart["form_data"] for chart in charts] else int(status)
 
+    def charts(self, own: int, other: int) -> dict[str, str]:
+        """Make charts of a dataset, and of one that is not granted; return the statuses."""
+        chart = {"slice_name": self.user, "viz_type": "table", "datasource_id": own, "datasource_type": "table"}
+        made = self.client.post("/api/v1/chart/", json=chart, headers=self.headers)
+        change = {"datasource_id": other, "datasource_type": "table"}
+        path = f"/api/v1/chart/{(made.get_json() or {}).get('id')}"
+        return {
+            "own chart": str(made.status_code),
+            "chart of another dataset": str(self.status("POST", "/api/v1/chart/", {**chart, "datasource_id": other})),
+            "another dataset for the own chart": str(self.status("PUT", path, change)),
+        }
+
     def sql(self, sql: str) -> str:
         """Return what SQL Lab answers, also to who wants the answer later."""
         body = {"database_id": 1, "sql": sql, "runAsync": True}
@@ -151,7 +166,7 @@ class Asking:
             "use your own operation in a chart": self.rows(columns=["packets"], post_processing=[OWN_OPERATION]),
             "use an annotation layer that a chart has": self.rows(annotation_layers=[LAYER]),
             "use your own annotation layer in a chart": self.rows(annotation_layers=[{**LAYER, "name": "b"}]),
-            "create charts": self.status("POST", "/api/v1/chart/", chart),
+            "create charts of any dataset": self.status("POST", "/api/v1/chart/", chart),
             "create dashboards": self.status("POST", "/api/v1/dashboard/", dashboard),
             "put any chart on a dashboard of your own": self.charts_on_own_dashboard(),
             "use someone else's statement of SQL Lab in a chart": self.asked_of(STATEMENT, "1 + 1"),
@@ -265,6 +280,7 @@ def main() -> None:
         **{expression: granted_one.asked_of(other_source, expression) for expression in ("upper(name)", *OF_HARM)},
         **{f"SELECT {each}": granted_one.sql(f"SELECT {each}") for each in ("1", *OF_HARM)},
         "rows": granted_one.rows(),
+        **granted_one.charts(other_source["id"], question["datasource"]["id"]),
     }
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING

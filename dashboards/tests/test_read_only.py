@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -201,28 +202,39 @@ def test_a_dataset_is_made_a_table_and_then_nothing_more_is_allowed(connection: 
     assert "refused: " in refusal(connection, "CREATE TABLE more (a)")
 
 
+OF_OTHERS = (
+    "SELECT COUNT(*) FROM run_harm",
+    "SELECT run_id FROM main.run_harm",
+    'SELECT EXISTS(SELECT 1 FROM "main".run_harm)',
+    "SELECT 's' IN \"run_harm?group=study_id\"",
+    "SELECT ('s', 4) IN main.\"run_harm?group=study_id\"",
+    "WITH run_harm_copy AS (SELECT * FROM run_harm) SELECT COUNT(*) FROM run_harm_copy, other",
+    "SELECT name FROM other WHERE name NOT IN (SELECT run_id FROM run_harm)",
+    "SELECT (SELECT x.aqm FROM (SELECT * FROM run_harm) AS x)",
+    "SELECT GET_METADATA('other')",
+)
+"""Statements about more than the table `other`."""
+
+
+@pytest.mark.parametrize("statement", OF_OTHERS)
+@pytest.mark.parametrize("is_named_before", [True, False])
 def test_a_statement_reads_only_tables_that_its_user_may(
-    connection: Connection, contract: Contract, monkeypatch: pytest.MonkeyPatch
+    contract: Contract, monkeypatch: pytest.MonkeyPatch, statement: str, is_named_before: bool
 ) -> None:
     """SQLite keeps the plans of statements, and so the answer of whoever executed one before."""
     contract.add("other", {"name": "VARCHAR"}, ["name"], [{"name": "a"}])
-    statements = (
-        "SELECT COUNT(*) FROM run_harm",
-        "SELECT EXISTS(SELECT 1 FROM RUN_HARM)",
-        "SELECT 's' IN \"run_harm?group=study_id\"",
-        "WITH run_harm_copy AS (SELECT * FROM run_harm) SELECT COUNT(*) FROM run_harm_copy, other",
-        "SELECT name FROM other WHERE name NOT IN (SELECT run_id FROM run_harm)",
-        "SELECT (SELECT x.aqm FROM (SELECT * FROM run_harm) AS x)",
-    )
     own = "WITH counted AS (SELECT name FROM other) SELECT COUNT(*), json_array(1) FROM counted, json_each('[1]')"
-    for statement in (*statements[:2], own):
-        assert connection.execute(text(statement)).fetchall()
-    monkeypatch.setattr(read_only, "readable_tables", lambda: frozenset({"other"}))
-    for statement in statements:
-        assert "which your role may not read" in refusal(connection, statement)
-    assert connection.execute(text(own)).fetchall() == [(1, "[1]")]
-    monkeypatch.setattr(read_only, "readable_tables", lambda: None)
-    assert connection.execute(text(statements[0])).fetchall()
+    engine = create_engine("shillelagh+safe://", adapters=["sojourn"])
+    with engine.connect() as connection:
+        if is_named_before:
+            assert connection.execute(text("SELECT COUNT(*), (SELECT COUNT(*) FROM other) FROM run_harm")).fetchall()
+            assert connection.execute(text("SELECT EXISTS(SELECT 1 FROM RUN_HARM)")).fetchall()
+        monkeypatch.setattr(read_only, "readable_tables", lambda: frozenset({"other"}))
+        assert re.search("which your role may not read|not authorized to use", refusal(connection, statement))
+        assert connection.execute(text(own)).fetchall() == [(1, "[1]")]
+        monkeypatch.setattr(read_only, "readable_tables", lambda: None)
+        assert connection.execute(text("SELECT COUNT(*) FROM main.run_harm")).fetchall()
+    engine.dispose()
 
 
 def test_no_database_is_attached_even_if_nobody_is_asked(connection: Connection) -> None:

@@ -335,19 +335,26 @@ def test_large_headers_are_refused(server: subprocess.Popen[bytes], port: int) -
         assert connection.recv(100).startswith(b"HTTP/1.0 431 ")
 
 
-@pytest.mark.parametrize("begun", [b"5;a=", b"0" * 40, b"0\r\nX: "], ids=["extension", "size", "trailer"])
-def test_a_line_of_a_body_is_bounded(server: subprocess.Popen[bytes], port: int, begun: bytes) -> None:
-    """Waitress looks through all of it with each piece that comes."""
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [(b"5;a=", b"0"), (b"0" * 40, b"0"), (b"0\r\nX: ", b"0"), (b"", b"1\r\na\r\n")],
+    ids=["extension", "size", "trailer", "chunks"],
+)
+def test_what_is_not_content_of_a_body_is_bounded(
+    server: subprocess.Popen[bytes], port: int, begun: bytes, more: bytes
+) -> None:
+    """Waitress looks through all of a line with each piece that comes, and at each chunk."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + begun)
         sent = 0
         with contextlib.suppress(OSError):
-            for _ in range(64):
-                sent += connection.send(b"0" * 2**14)
-                time.sleep(0.01)
+            for _ in range(5_000):
+                connection.sendall(more * 2_000)
+                sent += len(more) * 2_000
+                time.sleep(0.02)
         with contextlib.suppress(ConnectionResetError):
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
-        assert sent < 2**20
+        assert sent < 2**23
 
 
 def test_a_malformed_address_is_refused(server: subprocess.Popen[bytes], port: int) -> None:

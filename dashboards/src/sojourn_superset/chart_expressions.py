@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sqlglot.expressions import In, Query
+from sqlglot.expressions import Query
 from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
 from superset.exceptions import QueryObjectValidationError, SupersetSecurityException
 from superset.security import SupersetSecurityManager
@@ -19,6 +19,7 @@ from superset.sql.parse import SQLStatement, sanitize_clause
 from superset.utils.core import DTTM_ALIAS, get_user_id
 
 from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
+from sojourn_superset.readable_tables import tables_after_in
 
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
@@ -97,10 +98,8 @@ def find_every_table() -> None:
 
     def has_subquery(statement: Any) -> bool:
         parsed = statement._parsed
-        return any(
-            (isinstance(node, Query) and node is not parsed) or (isinstance(node, In) and bool(node.args.get("field")))
-            for node in parsed.walk()
-        )
+        is_nested = any(isinstance(node, Query) and node is not parsed for node in parsed.walk())
+        return is_nested or bool(tables_after_in(statement))
 
     SQLStatement.has_subquery = has_subquery
 

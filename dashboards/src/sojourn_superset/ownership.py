@@ -48,9 +48,11 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
         _refuse_long_texts(entity)
         for dashboard, chart in _charts_put_on_dashboards(entity):
             _require_own(session, dashboard)
-            # Whoever opens the dashboard reads the chart's parameters, and the columns of its dataset.
+            # Whoever opens the dashboard reads the chart's parameters.
             if not (chart in session.new or security_manager.can_access_chart(chart)):
                 raise _refusal("Slice", "only charts that you may read can be put on a dashboard")
+        if type(entity).__name__ == "Slice" and (entity in session.new or _is_changed(entity, "datasource_id")):
+            _require_readable_dataset(entity)
     for entity in session.new:
         if type(entity).__name__ == "SavedQuery" and not security_manager.can_access("can_write", "SavedQuery"):
             raise _refusal("SavedQuery")
@@ -87,6 +89,17 @@ def _refuse_statements_on_others(execution: Any) -> None:
             _require_own(session, session.get(model, row[0]))
         elif _user() not in set(row) - {None}:
             raise _refusal(kind)
+
+
+def _require_readable_dataset(chart: Any) -> None:
+    """Refuse a chart of a dataset that the user may not read: a dashboard tells the columns of what it shows."""
+    from superset import db, security_manager
+    from superset.connectors.sqla.models import SqlaTable
+
+    with db.session.no_autoflush:
+        dataset = db.session.get(SqlaTable, chart.datasource_id)
+    if dataset is not None and not security_manager.can_access_datasource(dataset):
+        raise _refusal("Slice", "a chart needs a dataset that you may read")
 
 
 def _refuse_long_texts(entity: Any) -> None:

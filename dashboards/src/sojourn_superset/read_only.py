@@ -78,6 +78,9 @@ HARMFUL_FUNCTIONS = frozenset({"load_extension", "sleep", "fts3_tokenizer", "sql
 SLOW_FUNCTIONS = frozenset({"json_patch", "jsonb_patch", "json_pretty", "unhex", "geopoly_overlap", "geopoly_within"})
 FORBIDDEN_FUNCTIONS = HARMFUL_FUNCTIONS | SLOW_FUNCTIONS
 
+#: shillelagh's function that tells what any table is about.
+DESCRIBING = "get_metadata"
+
 #: SQLite's functions that take off the characters of their second argument, and how Python does it.
 TRIMMING: dict[str, Callable[[str, str], str]] = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
 
@@ -169,7 +172,6 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
         # by shillelagh, when a statement names a dataset for the first time
         with self.connection.making_a_table():
             super()._create_table(uri)
-        self.connection.tables.add(uri.lower())
 
 
 class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
@@ -267,6 +269,8 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
 
         def making(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
             if code == apsw.SQLITE_CREATE_VTABLE and second in modules:
+                # As SQLite calls it; the statement may name it otherwise, such as with its schema.
+                self.tables.add((first or "").lower())
                 return apsw.SQLITE_OK
             if code in NOTED and first == "sqlite_master":
                 return apsw.SQLITE_OK
@@ -278,16 +282,21 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         finally:
             self._connection.set_authorizer(self._noting(reading))
 
-    def _is_hidden(self, table: str) -> bool:
-        return self.readable is not None and table in self.tables and table_name(table) not in self.readable
+    def _is_hidden(self, code: int, first: str | None, second: str | None) -> bool:
+        if self.readable is None:
+            return False
+        if code == apsw.SQLITE_FUNCTION:
+            return (second or "").lower() == DESCRIBING
+        table = (first or "").lower()
+        return code == apsw.SQLITE_READ and table in self.tables and table_name(table) not in self.readable
 
     def _noting(self, authorizer: Authorizer) -> Authorizer:
         """Return an authorizer that keeps what it refused, for the message."""
 
         def noting(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
             answer = authorizer(code, first, second, schema, within)
-            if code == apsw.SQLITE_READ and self._is_hidden((first or "").lower()):
-                self.refused = f"table {first}, which your role may not read"
+            if self._is_hidden(code, first, second):
+                self.refused = f"{first or second}, which your role may not read"
                 return apsw.SQLITE_DENY
             if answer != apsw.SQLITE_OK:
                 action = apsw.mapping_authorizer_function[code]

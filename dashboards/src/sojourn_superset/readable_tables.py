@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot.expressions import In
+
 
 def readable_tables() -> frozenset[str] | None:
     """Return the names of the tables that the user of this request may read; None if all, or if this is no request."""
@@ -41,13 +43,24 @@ def _of_user() -> frozenset[str] | None:
 
 
 def _tables_of(dataset: Any) -> list[str]:
-    """Return the tables that a dataset reads: its own, or those of its statement."""
+    """Return the tables that a dataset reads: its own, or those of its statement; none if nobody can tell."""
+    from superset.exceptions import SupersetParseError
     from superset.sql.parse import SQLScript
 
     if not dataset.sql:
         return [table_name(dataset.table_name)]
-    script = SQLScript(dataset.sql, engine=dataset.database.db_engine_spec.engine)
-    return [table_name(table.table) for statement in script.statements for table in statement.tables]
+    try:
+        statements = SQLScript(dataset.sql, engine=dataset.database.db_engine_spec.engine).statements
+    except SupersetParseError:
+        return []
+    tables = [table.table for statement in statements for table in statement.tables]
+    after_in = [node.name for statement in statements for node in tables_after_in(statement)]
+    return [table_name(name) for name in (*tables, *after_in)]
+
+
+def tables_after_in(statement: Any) -> list[Any]:
+    """Return the nodes that stand for a table after IN, which Superset takes for columns."""
+    return [field for node in statement._parsed.find_all(In) if (field := node.args.get("field")) is not None]
 
 
 def table_name(name: str) -> str:

@@ -70,21 +70,27 @@ class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc] # the same
-    """What reads a request. Waitress alone bounds no line of a chunked body, and searches all of it with each piece."""
+    """What reads a request. Waitress alone bounds neither the lines of a chunked body nor their number."""
 
     def parse_header(self, header_plus: bytes) -> None:
         try:
             super().parse_header(header_plus)
         except ValueError as error:
-            raise ParsingError("the address of the request is malformed") from error
+            raise ParsingError("the head of the request is malformed") from error
 
     def received(self, data: bytes) -> int:
         taken: int = super().received(data)
         body = self.body_rcv
-        if isinstance(body, ChunkedReceiver) and max(len(body.control_line), len(body.trailer)) > LARGEST_HEADER_BYTES:
-            self.error = BadRequest("a line of the body is too long")
-            self.completed = True
+        if isinstance(body, ChunkedReceiver) and not self.completed:
+            if max(len(body.control_line), len(body.trailer)) > LARGEST_HEADER_BYTES:
+                self._refuse("a line of the body is too long")
+            elif self.body_bytes_received > 2 * len(body) + LARGEST_HEADER_BYTES:
+                self._refuse("the chunks of the body are too short")
         return taken
+
+    def _refuse(self, reason: str) -> None:
+        self.error = BadRequest(reason)
+        self.completed = True
 
 
 class _Unread(HTTPRequestParser):  # type: ignore[misc] # the same
