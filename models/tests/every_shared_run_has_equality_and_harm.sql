@@ -22,6 +22,7 @@ shared_rates as (
     select
         run_roles.study_id,
         run_roles.run_id,
+        count(*) as roles,
         count(rates.bytes) as rated_roles
     from run_roles
     left join rates
@@ -55,8 +56,8 @@ final as (
             shared_rates.study_id = harm_counts.study_id
             and shared_rates.run_id = harm_counts.run_id
     where
-        (shared_rates.rated_roles = 2 and equalities.run_id is null)
-        or coalesce(harm_counts.harms, 0) != 2
+        shared_rates.roles = 2
+        and ((shared_rates.rated_roles = 2 and equalities.run_id is null) or coalesce(harm_counts.harms, 0) != 2)
 )
 
 select * from final

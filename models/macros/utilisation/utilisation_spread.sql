@@ -8,7 +8,7 @@
                 then
                     sqrt(
                         greatest(
-                            cast(sum(cast(utilisation_millionths as decimal(19, 0)) * cast(utilisation_millionths as decimal(19, 0))) as double)
+                            cast(sum(cast(utilisation_millionths as decimal(19, 0)) * utilisation_millionths) as double)
                             - cast(sum(utilisation_millionths) as double) * cast(sum(utilisation_millionths) as double)
                             / count(utilisation_millionths),
                             0

@@ -31,10 +31,10 @@ run_means as (
         verdicts.lost_events,
         verdicts.maximum_delay_ms,
         verdicts.mean_ms,
-        cast(round(verdicts.mean_share_of_maximum_ratio * 1000000000) as bigint) as mean_share_of_maximum_billionths,
+        cast(round(verdicts.mean_share_of_maximum_ratio * 1000000000) as decimal(38, 0)) as mean_share_of_maximum_billionths,
         -- Sums of whole numbers do not depend on the order. Squares of nanoseconds would not fit into 64 bits.
         cast(round(verdicts.mean_ms * 1000000) as bigint) as mean_ns,
-        cast(round(verdicts.mean_ms * 1000) as bigint) as mean_us
+        cast(round(verdicts.mean_ms * 1000) as decimal(19, 0)) as mean_us
     from verdicts
     inner join runs
         on

@@ -17,9 +17,11 @@ LONGEST_RUN_DAYS = 7
 SHORTEST_WINDOW_MS = 1
 RATE_BPS = (1, 10**13)
 DELAY_MS = (0, 3_600_000)
-COUNT = (0, 2**53)
+COUNT = (0, 2**53 - 1)
+QUEUE_SIZE = (1, 2**53 - 1)
+"""Of a queue without a limit, it is left out."""
 UTC_NS = (0, 92 * 10**17)
-"""Until the year 2262, as nanoseconds fit 63 bits."""
+"""Until the year 2261: the nanoseconds fit 63 bits."""
 
 PROVENANCE = (
     Column(

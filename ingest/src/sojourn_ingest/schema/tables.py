@@ -14,6 +14,7 @@ from sojourn_ingest.schema import (
     flow_role_tables,
     outcome_tables,
     pair_tables,
+    published_tables,
     quality_tables,
     queue_tables,
     series_tables,
@@ -27,6 +28,7 @@ TABLES: dict[str, Table] = {
     declared.name: declared
     for family in (
         study_tables,
+        published_tables,
         flow_role_tables,
         quality_tables,
         webrtc_tables,

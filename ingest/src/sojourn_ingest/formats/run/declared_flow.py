@@ -35,7 +35,9 @@ def _domain(value: str) -> str:
         raise ValueError(f"{value!r} is not the name of a server; write a domain, which covers its subdomains")
     if addresses_in(name):
         # It would be readable in the lake.
-        raise ValueError("a name of server_name has an address in it; write host for an address")
+        raise ValueError(
+            "a name of server_name has an address in it; write the domain above it, or the address as host"
+        )
     return name
 
 

@@ -14,14 +14,21 @@ from sojourn_ingest.formats.capture.flow_hints import FlowHints, RunRules
 from sojourn_ingest.formats.content.before_damage import read_whole
 from sojourn_ingest.formats.content.plain_text import open_plain
 from sojourn_ingest.formats.interface import InputError, Source
-from sojourn_ingest.formats.run.declared_flow import Count, DeclaredFlow, ManifestPart, rtp_hint
-from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS, SHORTEST_WINDOW_MS
+from sojourn_ingest.formats.run.declared_flow import DeclaredFlow, ManifestPart, rtp_hint
+from sojourn_ingest.schema.shared_columns import (
+    COUNT,
+    DELAY_MS,
+    LONGEST_RUN_DAYS,
+    QUEUE_SIZE,
+    RATE_BPS,
+    SHORTEST_WINDOW_MS,
+)
 from sojourn_ingest.validation_message import one_line
 from sojourn_ingest.yaml_text import load_yaml, refuse_many_values
 
 SCHEMA = "testbed-manifest/1"
 #: Of what is read of a manifest: a field of the same name as a column of the lake's ``run`` is a fact, and raises it.
-VERSION = "run-manifest-11"
+VERSION = "run-manifest-12"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 #: Rules, and names of servers in them: a capture's flows are compared with each.
@@ -29,6 +36,11 @@ MOST_RULES = 200
 
 # Seconds whose nanoseconds fit 63 bits: until the year 2262.
 Epoch = Annotated[float, Field(ge=0, lt=9.2e9)]
+
+
+def within(bounds: tuple[int, int]) -> Any:
+    """Return the constraint of a number that a column with these bounds holds."""
+    return Field(ge=bounds[0], le=bounds[1])
 
 
 class _Shaper(ManifestPart):
@@ -40,9 +52,9 @@ class _Shaper(ManifestPart):
 
 class _Queue(ManifestPart):
     discipline: str
-    size_bdp: float | None = None
-    size_bytes: Count | None = None
-    size_packets: Count | None = None
+    size_bdp: Annotated[float, within(COUNT)] | None = None
+    size_bytes: Annotated[int, within(QUEUE_SIZE)] | None = None
+    size_packets: Annotated[int, within(QUEUE_SIZE)] | None = None
     aqm_parameters: dict[str, Any] | None = None
     #: What the study calls the size: tiny, BDP, largest.
     scheme: str | None = None
@@ -56,9 +68,9 @@ class _Queue(ManifestPart):
 class _Link(ManifestPart):
     """One direction of the bottleneck's link."""
 
-    bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
+    bandwidth_bps: Annotated[int, within(RATE_BPS)] | None = None
     #: One way, without queuing.
-    delay_ms: Annotated[float, Field(ge=0)] | None = None
+    delay_ms: Annotated[float, within(DELAY_MS)] | None = None
     queue: _Queue | None = None
 
 
@@ -94,7 +106,8 @@ class _Window(ManifestPart):
 
     @model_validator(mode="after")
     def _ends_after_its_start(self) -> _Window:
-        if (self.end_epoch_s - self.start_epoch_s) * 1000 < SHORTEST_WINDOW_MS:
+        # Two epochs as doubles are a quarter of a microsecond off each.
+        if round((self.end_epoch_s - self.start_epoch_s) * 1e6) < SHORTEST_WINDOW_MS * 1000:
             raise ValueError(
                 f"the window ends at {self.end_epoch_s}, not {SHORTEST_WINDOW_MS} ms after its start at "
                 f"{self.start_epoch_s}"
@@ -138,8 +151,8 @@ class Manifest(ManifestPart):
     study: str = Field(min_length=1)
     direction: Literal["downlink", "uplink"] | None = None
     #: Not needed where a programme of the study sets the rate.
-    bandwidth_bps: Annotated[int, Field(gt=0, lt=2**53)] | None = None
-    rtt_ms: float = Field(ge=0)
+    bandwidth_bps: Annotated[int, within(RATE_BPS)] | None = None
+    rtt_ms: Annotated[float, within(DELAY_MS)]
     queue: _Queue
     #: Both directions of the link. That of ``direction`` is the bottleneck's.
     links: _Links | None = None

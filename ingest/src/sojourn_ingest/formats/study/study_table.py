@@ -24,6 +24,7 @@ from sojourn_ingest.formats.content.plain_text import first_line, open_plain
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.scores import wrong_scores
 from sojourn_ingest.formats.study.ratings import truth_of_text, wrong_ratings
+from sojourn_ingest.formats.study.row_keys import RowKeys
 from sojourn_ingest.formats.study.study_description import (
     NUMBERS,
     FieldMapping,
@@ -79,7 +80,7 @@ class StudyTable(Format):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-6+{self.study.content_hash[:12]}"
+        return f"study-table-7+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
@@ -100,6 +101,8 @@ class StudyTable(Format):
     def _facts(self, source: Source, reading: Reading) -> Facts:
         restarts = [_RestartCounter() for _ in self.mapping.outputs]
         first_numbers: dict[str, int] = {}
+        tables = {output.table for output in self.mapping.outputs}
+        keys = {name: RowKeys(name) for name in tables if name not in NUMBERS}
         line = 1
 
         with open_plain(source) as handle:
@@ -122,6 +125,8 @@ class StudyTable(Format):
                             first = first_numbers.get(output.table, 0)
                             rows = _numbered(rows, NUMBERS[output.table], first)
                             first_numbers[output.table] = first + rows.num_rows
+                        else:
+                            rows = keys[output.table].first_of_each(rows, reading)
                         if rows.num_rows:
                             yield output.table, rows
             except pa.ArrowInvalid as error:
@@ -282,6 +287,7 @@ SIZE_IN_BDP: Final = {"bandwidth_bps", "rtt_ms", "queue_size_bytes"}
 def _queue_size_bdp(columns: dict[str, pa.Array]) -> pa.Array:
     bandwidth = pc.cast(columns["bandwidth_bps"], pa.float64())
     bdp_bytes = pc.divide(pc.multiply(bandwidth, columns["rtt_ms"]), 8000.0)
+    bdp_bytes = pc.if_else(pc.greater(bdp_bytes, 0), bdp_bytes, pa.scalar(None, pa.float64()))
     # Limits are whole bytes, so the quotient is near, not at, the multiple that was meant.
     return pc.round(pc.divide(pc.cast(columns["queue_size_bytes"], pa.float64()), bdp_bytes), ndigits=2)
 
