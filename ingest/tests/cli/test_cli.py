@@ -10,7 +10,7 @@ import pytest
 from captures import udp_frame, write_pcap
 from typer.testing import CliRunner, Result
 
-from sojourn_ingest.cli import FULL_DISK, application, text_of, text_of_full_disk
+from sojourn_ingest.cli import FULL_DISK, application, text_of, text_of_failed_write
 from sojourn_ingest.lake import Lake
 
 
@@ -161,10 +161,13 @@ def test_a_full_disk_is_found_in_what_a_library_says_of_it() -> None:
     closing.__context__ = RuntimeError(
         'TransactionContext Error: Failed to commit: Could not write file "/a b/w.wal": No space left on device'
     )
-    assert text_of_full_disk(closing) == f"/a b/w.wal: {FULL_DISK}"
+    assert text_of_failed_write(closing) == f"/a b/w.wal: {FULL_DISK}"
     # DuckDB writes Parquet in the background, and then has the error as JSON.
     text = (
         'Async write failed: {"exception_message":"Could not write file \\"/a/x.parquet\\": No space left on device"}'
     )
-    assert text_of_full_disk(RuntimeError(text)) == f"/a/x.parquet: {FULL_DISK}"
-    assert text_of_full_disk(RuntimeError("another")) is None
+    assert text_of_failed_write(RuntimeError(text)) == f"/a/x.parquet: {FULL_DISK}"
+    for said in ("Disk quota exceeded", "File too large", "Input/output error", "Read-only file system"):
+        text = f'TransactionContext Error: Failed to commit: Could not write file "/a/w.wal": {said}'
+        assert str(text_of_failed_write(RuntimeError(text))).startswith(f"/a/w.wal: {said}; ")
+    assert text_of_failed_write(RuntimeError("another")) is None

@@ -138,6 +138,11 @@ def _use_command_class(app: typer.Typer) -> None:
 
 
 FULL_DISK = "No space left on device; free some space and run the same command again (committed files are kept)"
+#: What the system says of a write that it refuses.
+FAILED_WRITE = re.compile(
+    r'(?:file \\?"([^"\\]+)\\?": )?'
+    "(No space left on device|Disk quota exceeded|File too large|Input/output error|Read-only file system)"
+)
 
 
 def text_of(error: Exception) -> str:
@@ -155,15 +160,18 @@ def text_of(error: Exception) -> str:
     return str(error)
 
 
-def text_of_full_disk(error: BaseException | None) -> str | None:
-    """Return what to do if a library met a full disk; None if the error is of another kind.
+def text_of_failed_write(error: BaseException | None) -> str | None:
+    """Return what to do if a library could not write a file; None if the error is of another kind.
 
     DuckDB names it only in the text of one of many exceptions, and when it closes its file it raises others.
     """
     while error is not None:
-        found = re.search(r'(?:file \\?"([^"\\]+)\\?": )?No space left on device', str(error))
-        if found:
-            return (f"{found[1]}: " if found[1] else "") + FULL_DISK
+        said = FAILED_WRITE.search(str(error))
+        if said:
+            again = "correct that and run the same command again (committed files are kept)"
+            return (f"{said[1]}: " if said[1] else "") + (
+                FULL_DISK if FULL_DISK.startswith(said[2]) else f"{said[2]}; {again}"
+            )
         error = error.__cause__ or error.__context__
     return None
 
@@ -208,8 +216,8 @@ def main() -> None:
         print(f"error: {text}", file=sys.stderr)
         sys.exit(1)
     except Exception as error:
-        of_full_disk = text_of_full_disk(error)
-        if of_full_disk is None:
+        of_failed_write = text_of_failed_write(error)
+        if of_failed_write is None:
             raise
-        print(f"error: {printable(of_full_disk)}", file=sys.stderr)
+        print(f"error: {printable(of_failed_write)}", file=sys.stderr)
         sys.exit(1)
