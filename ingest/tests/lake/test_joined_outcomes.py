@@ -107,15 +107,22 @@ def test_compaction_keeps_each_and_the_fingerprint(tmp_path: Path, files: list[P
     root = tmp_path / "lake"
     ingest(root, files[:200])
     ingest(root, files)
-    lake = Lake(root)
+    lake, opened_before = Lake(root), Lake(root)
     fingerprint, before = lake.fingerprint(), outcomes(root)
     with lake.writing():
         compact(lake, plan_compaction(lake))
+    with Lake(root).writing():
+        # Files that were replaced are gone once nobody reads them.
+        assert verify(opened_before, full=True).damages == ()
     assert Lake(root).fingerprint() == fingerprint
     assert outcomes(root) == before
     assert len(Lake(root).packs()) == len(Lake(root).objects("ingest_outcome")) == 1
-    verified = verify(Lake(root), full=True)
+    (outcome_file,) = (root / "data" / "ingest_outcome").iterdir()
+    stale = Lake(root)
+    verified = verify(stale, full=True)
     assert (verified.damages, verified.missing, verified.unnamed, verified.without_hash) == ((), (), (), 0)
+    outcome_file.unlink()
+    assert [damage.kind for damage in verify(stale, full=True).damages] == ["missing"]
 
 
 def test_a_pack_of_outcomes_that_is_gone_is_missed(tmp_path: Path, files: list[Path]) -> None:

@@ -91,11 +91,19 @@ def verify(lake: Lake, *, full: bool, on_file: Callable[[str], None] = lambda _:
     sizes = {name: size for table in sorted(tables) for name, size in lake.storage.sizes(f"data/{table}").items()}
     damages = []
     for place, (file, commits) in stored.items():
-        kind = _damage(lake.storage, file, sizes, full, on_file)
+        try:
+            kind = _damage(lake.storage, file, sizes, full, on_file)
+        except FileNotFoundError:
+            kind = "missing"
         if kind is not None:
             damages.append(Damage(file, kind, tuple(sorted({commit.source_path for commit in commits}))))
         elif full:
             _check_copy(lake.storage, place, file)
+    if any(damage.kind == "missing" for damage in damages):
+        # A compaction may have replaced what this reading still names.
+        lake.refresh()
+        live = stored_files(lake)
+        damages = [damage for damage in damages if damage.kind != "missing" or damage.file.path in live]
     return Verification(
         files=len(stored),
         size_bytes=sum(file.size_bytes for file, _ in stored.values()),

@@ -41,7 +41,12 @@ class FolderStorage:
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the files in one folder, in order."""
-        return sorted(f"{folder}/{path.name}" for path in (self.root / folder).glob("*") if path.is_file())
+        try:
+            # What may not be listed is not empty.
+            with os.scandir(self.root / folder) as entries:
+                return sorted(f"{folder}/{entry.name}" for entry in entries if entry.is_file())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes of the files in one folder."""
