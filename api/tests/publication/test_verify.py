@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ def test_a_missing_and_an_added_file_are_found(site: Path, commands: Any) -> Non
     said = commands.run("verify", site, status=1)
     assert "data/run.parquet is missing" in said
     assert "more.txt was not published" in said
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "publication.json", "figures.json", "data/run.parquet"])
+@pytest.mark.parametrize("target", ["/dev/zero", "pipe", "itself"])
+def test_what_is_no_file_is_not_read(site: Path, commands: Any, name: str, target: str) -> None:
+    (site / name).unlink()
+    if target == "pipe":
+        os.mkfifo(site / name)
+    else:
+        (site / name).symlink_to(site / name if target == "itself" else target)
+    said = commands.run("verify", site, status=1)
+    assert f"{name} is missing" in said or f"{name}' is" in said or f"{name} cannot be read" in said
 
 
 def test_a_permalink_gives_what_the_api_gives(site: Path, commands: Any, serve: Any) -> None:

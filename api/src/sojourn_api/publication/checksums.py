@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sojourn_api.publication.declaration import below
 from sojourn_api.publication.errors import PublicationError
+from sojourn_snapshot.documents import read_bytes
+from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import sha256_of
 
 CHECKSUMS = "SHA256SUMS"
@@ -34,8 +36,8 @@ def read_checksums(folder: Path) -> dict[str, str]:
     """
     path = folder / CHECKSUMS
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_bytes(path).decode().splitlines()
+    except (DamagedSnapshotError, UnicodeDecodeError) as error:
         raise PublicationError(f"{path} cannot be read; expected a folder that `sojourn publish` wrote") from error
     sums = {}
     for number, line in enumerate(lines, start=1):

@@ -147,9 +147,12 @@ def below(folder: Path, path: str) -> Path:
     Raises
     ------
     ValueError
-        If the path leads out of the folder: documents of a publication may come from anybody.
+        If the path leads out of the folder, or nowhere: documents of a publication may come from anybody.
     """
-    target = (folder / path).resolve()
+    try:
+        target = (folder / path).resolve()
+    except (OSError, RuntimeError) as error:
+        raise ValueError(f"{path!r} is a link that leads nowhere") from error
     if not target.is_relative_to(folder.resolve()):
         raise ValueError(f"{path!r} is outside the folder")
     return target

@@ -16,7 +16,7 @@ from sojourn_api.publication.errors import PublicationError
 from sojourn_api.publication.figures import FIGURES
 from sojourn_api.publication.permalinks import Answer, Permalink, Rows, parse_permalink
 from sojourn_snapshot.catalogue import CATALOGUE, read_catalogue
-from sojourn_snapshot.documents import BUILD
+from sojourn_snapshot.documents import BUILD, read_bytes
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths, read_files
 
@@ -90,8 +90,8 @@ def mart_paths_of(folder: Path, name: str) -> list[Path]:
 
 def _document(folder: Path, name: str) -> Any:
     try:
-        return json.loads((folder / name).read_bytes())
-    except (OSError, ValueError) as error:
+        return json.loads(read_bytes(folder / name))
+    except (DamagedSnapshotError, ValueError, RecursionError) as error:
         raise PublicationError(
             f"{folder / name} cannot be read; expected a folder that `sojourn publish` wrote"
         ) from error

@@ -10,6 +10,8 @@ from typing import Any
 from sojourn_snapshot.errors import DamagedSnapshotError, what_is_wrong
 
 BUILD = "build.json"
+LARGEST_BYTES = 256 * 2**20
+"""Of a document. The list of files of 100 years of daily data has some 10 MB."""
 
 
 def write_document(path: Path, content: object) -> None:
@@ -23,14 +25,17 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     DamagedSnapshotError
-        If it is missing, cannot be read, or is no file: to open a pipe would wait for a writer.
+        If it is missing, cannot be read, is too large, or is no file: to open a pipe would wait for a writer.
     """
     try:
-        mode = path.stat().st_mode
+        state = path.stat()
+        mode = state.st_mode
         if stat.S_ISDIR(mode):
             raise DamagedSnapshotError(f"{path} is a folder; remove it")
         if not stat.S_ISREG(mode):
             raise DamagedSnapshotError(f"{path} cannot be read: not a regular file")
+        if state.st_size > LARGEST_BYTES:
+            raise DamagedSnapshotError(f"{path} cannot be read: it is larger than {LARGEST_BYTES // 2**20} MiB")
         return path.read_bytes()
     except OSError as error:
         raise DamagedSnapshotError(f"{path} cannot be read: {what_is_wrong(error)}") from error
