@@ -75,6 +75,17 @@ def test_old_snapshots_go_but_never_the_served_one(tmp_path: Path) -> None:
     assert (tmp_path / "snapshots" / str(read_pointer(tmp_path / "snapshots").build_id)).is_dir()  # type: ignore[union-attr]
 
 
+def test_an_old_snapshot_goes_also_from_the_disk_that_it_was_moved_to(tmp_path: Path) -> None:
+    moved, snapshots = tmp_path / "elsewhere", tmp_path / "snapshots"
+    build_id, _ = put(tmp_path, ("a", 0.0))
+    (snapshots / build_id).rename(moved)
+    (snapshots / build_id).symlink_to(moved)
+    for number in range(1, SNAPSHOTS_KEPT + 1):
+        put(tmp_path, ("a", float(number)))
+    assert not moved.exists()
+    assert not (snapshots / build_id).is_symlink()
+
+
 def test_no_snapshot_stays_that_was_built_with_another_list_of_forgotten_hosts(tmp_path: Path) -> None:
     snapshots, future_s = tmp_path / "snapshots", time.time() + 3600
     before = [snapshots / put(tmp_path, ("a", value))[0] for value in (1.0, 2.0)]

@@ -23,7 +23,7 @@ from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, write_files
 from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
-from sojourn_snapshot.verification import build_id_of, damages, published_builds
+from sojourn_snapshot.verification import HASHED_BYTES, build_id_of, damages, published_builds
 from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
@@ -41,7 +41,7 @@ def current_build(snapshots: Path) -> dict[str, Any] | None:
         return None
     if published is None or not (snapshots / published.build_id / FILES).exists():
         return None
-    if damages(snapshots / published.build_id, full=False):
+    if damages(snapshots / published.build_id, full=False, hashed_bytes=HASHED_BYTES):
         return None
     try:
         return read_build(snapshots / published.build_id)
@@ -161,4 +161,7 @@ def _remove_old(snapshots: Path, build_id: str, forgotten: str) -> None:
     others = [path for path in builds if path.name != build_id]
     for path in (path for place, path in enumerate(others) if place >= SNAPSHOTS_KEPT - 1 or path in with_forgotten):
         named_points.reach("snapshot.removing")
-        shutil.rmtree(path)
+        # Somebody may have moved it to another disk.
+        shutil.rmtree(path.resolve())
+        if path.is_symlink():
+            path.unlink()

@@ -17,6 +17,7 @@ from sojourn_ingest.lake.verification import Verification, record_hashes, unname
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.session.repair import DamagedSource, RepairPlan, plan_repair, repair
 from sojourn_process.printable import counted, markup, output_console
+from sojourn_snapshot.pointer import read_pointer
 from sojourn_snapshot.verification import REBUILD, damages, published_builds, wrong_documents, wrong_pointer
 
 #: Names of files that are printed one by one.
@@ -61,7 +62,7 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
                 raise typer.Exit(1) from error
             _say(out, f"recorded the hashes of {counted(added, 'file')}")
         verification = verify(lake, full=full, on_file=lambda name: shown.update(markup(name)))
-        published = _published_damages(paths.snapshots, full)
+        published, older = _published_damages(paths.snapshots, full)
     _say_missing(out, lake, verification)
     for damage in verification.damages:
         _say(out, damage.text)
@@ -82,8 +83,10 @@ def run_verify(var: Path | None, full: bool, add_hashes: bool) -> None:
     if damaged:
         _say(out, f"damaged in the lake: {counted(damaged, 'file')}; run {repair_command(storage.uri)}")
     if published:
-        again = f"{REBUILD} --var {shlex.quote(str(paths.var))}"
+        again = f"{REBUILD} --force --var {shlex.quote(str(paths.var))}"
         _say(out, f"damaged in published builds: {counted(len(published), 'file')}; run {again}")
+    for build in older:
+        _say(out, f"{build} is an older build, which nothing makes again; remove the folder")
     pending = pending_in(paths.forgotten)
     for line in pending:
         _say(out, line)
@@ -108,11 +111,16 @@ def _say_missing(out: Console, lake: Lake, verification: Verification) -> None:
     _say(out, f"{counted(len(verification.unnamed), 'file')} that no commit names: {fate}")
 
 
-def _published_damages(snapshots: Path, full: bool) -> list[str]:
-    wrong = wrong_pointer(snapshots)
+def _published_damages(snapshots: Path, full: bool) -> tuple[list[str], list[Path]]:
+    """Return one line for each damaged file of the published builds, and the folders of damaged builds not served."""
+    wrong, older = wrong_pointer(snapshots), []
+    served = None if wrong else read_pointer(snapshots)
     for build in published_builds(snapshots):
-        wrong += damages(build, full=full) or wrong_documents(build)
-    return wrong
+        of_build = damages(build, full=full) or wrong_documents(build)
+        wrong += of_build
+        if of_build and served is not None and served.build_id != build.name:
+            older.append(build)
+    return wrong, older
 
 
 def run_repair(var: Path | None, *, drop: bool, dry_run: bool, yes: bool) -> None:

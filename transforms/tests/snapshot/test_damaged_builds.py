@@ -65,12 +65,34 @@ def test_damaged_documents_are_found_without_reading_every_byte_and_written_agai
         path.write_bytes(whole[:-9] if damage == "torn" else whole.replace(b"d", b"D"))
     result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
     assert (result.exit_code, f"{tmp_path / 'snapshots' / build_id}" in result.output) == (1, True), result.output
-    assert "damaged in published builds: 1 file; run sojourn build --var " in result.output
-    if damage != "altered":
-        assert current_build(tmp_path / "snapshots") is None
+    assert "damaged in published builds: 1 file; run sojourn build --force --var " in result.output
+    assert current_build(tmp_path / "snapshots") is None
     assert put(tmp_path, ("a", 1.0)) == (build_id, False)
     assert path.read_bytes() == whole
     assert CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)]).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["delay.parquet", "files.json"])
+def test_one_wrong_byte_has_the_build_published_again(tmp_path: Path, name: str) -> None:
+    build_id, _ = put(tmp_path, ("a", 1.0), ("b", 2.0))
+    path = tmp_path / "snapshots" / build_id / name
+    whole = path.read_bytes()
+    rows = b'"rows": 2'
+    path.write_bytes(whole.replace(rows, b'"rows": 3') if rows in whole else whole[:9] + b"?" + whole[10:])
+    assert path.read_bytes() != whole
+    assert len(damages(path.parent, full=True)) == 1
+    assert current_build(tmp_path / "snapshots") is None
+    assert put(tmp_path, ("a", 1.0), ("b", 2.0)) == (build_id, False)
+    assert path.read_bytes() == whole
+
+
+def test_a_damaged_build_that_is_not_served_is_to_be_removed(tmp_path: Path) -> None:
+    older, _ = put(tmp_path, ("a", 1.0))
+    put(tmp_path, ("a", 2.0))
+    (tmp_path / "snapshots" / older / "delay.parquet").write_bytes(b"")
+    result = CliRunner().invoke(maintain, ["verify", "--var", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"{older} is an older build, which nothing makes again; remove the folder" in result.output
 
 
 DEEP = "[" * 100_000
