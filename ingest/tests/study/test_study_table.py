@@ -9,6 +9,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description, steps_of
 from sojourn_ingest.formats.study.study_table import KnownStudy, StudyTable, tables_of
+from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS
 
 CONTEXT = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
 
@@ -207,6 +208,23 @@ def test_a_number_that_no_run_has_is_refused_with_the_bounds(tmp_path: Path) -> 
         "run: start and window span more than 7 days": 2,
         "run: the window does not end 1 ms after its start": 2,
     }
+
+
+def test_of_rows_with_one_key_the_first_counts(runs: StudyTable, tmp_path: Path) -> None:
+    """The same row again, as in a table with a row for each role, says nothing new; another one contradicts it."""
+    (tmp_path / "runs.csv").write_text(
+        "id,kind,mbit,delay,queue,when\n"
+        "a,alone,1,0.05,fifo 9000,x\na,alone,1,0.05,fifo 9000,y\n"
+        "b,alone,1,0.05,fifo 9000,x\nb,alone,2,0.05,fifo 9000,x\n"
+    )
+    rows, reading = read(runs, tmp_path / "runs.csv")
+    assert [(row["run_id"], row["bandwidth_bps"]) for row in rows] == [("a", 10**6), ("b", 10**6)]
+    assert reading.refused == {"run: another row has the same run_id": 1}
+
+
+def test_the_models_have_as_many_days_of_a_run_as_the_readers(repository: Path) -> None:
+    model = (repository / "models/intermediate/rate/int_capture_second.sql").read_text()
+    assert f"longest_run_ns = {LONGEST_RUN_DAYS} * 86400 * 1000000000" in model
 
 
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
