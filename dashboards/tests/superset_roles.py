@@ -48,10 +48,13 @@ OF_HARM = (
     "('s', 2) IN main.\"run_harm?group=study_id\"",
     "EXISTS(SELECT 1 FROM main.run_harm)",
     "GET_METADATA('run_harm')",
+    "(SELECT COUNT(*) FROM (SELECT 's' AS study_id) JOIN run_harm USING (study_id))",
     "name IN (SELECT run_id FROM run_harm)",
     "name IN (VALUES ('a') UNION SELECT run_id FROM run_harm)",
     "CASE WHEN NOT EXISTS(SELECT 1 FROM run_harm WHERE packets > 5) THEN 1 END",
 )
+#: The same in a comment, which Superset writes elsewhere as it writes the expression again.
+IN_A_COMMENT = "/* SELECT (SELECT MAX(run_id) FROM run_harm) || ' */ ' --'"
 #: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
 OTHERS = 900
 TAG = "of somebody else"
@@ -277,7 +280,10 @@ def main() -> None:
     client, headers, _ = logged_in(app, "granted", PASSWORD, "192.0.2.100")
     granted_one = Asking(client, headers, question, "granted")
     answers["granted another dataset"] = {
-        **{expression: granted_one.asked_of(other_source, expression) for expression in ("upper(name)", *OF_HARM)},
+        **{
+            expression: granted_one.asked_of(other_source, expression)
+            for expression in ("upper(name)", IN_A_COMMENT, *OF_HARM)
+        },
         **{f"SELECT {each}": granted_one.sql(f"SELECT {each}") for each in ("1", *OF_HARM)},
         "rows": granted_one.rows(),
         **granted_one.charts(other_source["id"], question["datasource"]["id"]),

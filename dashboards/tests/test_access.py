@@ -132,7 +132,7 @@ def test_whoever_reads_one_dataset_reads_no_other(roles: dict[str, Any]) -> None
     assert of_granted.pop("upper(name)") == "200 [{'x': 'A'}]"
     assert of_granted.pop("SELECT 1").startswith("200 ")
     assert of_granted.pop("own chart") == "201"
-    assert len(of_granted) == 21
+    assert len(of_granted) == 24
     assert {what: answer for what, answer in of_granted.items() if answer.startswith("20")} == {}
 
 

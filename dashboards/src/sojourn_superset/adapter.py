@@ -30,6 +30,7 @@ from sojourn_superset.conditions import Conditions
 from sojourn_superset.fields import INTEGERS, ROWS_OF_GROUP, BigInteger, Other, Real, aggregate_name, field_of
 from sojourn_superset.held_cells import held, rows_left
 from sojourn_superset.read_only import DEFAULT_TIMEOUT_S, install_read_only
+from sojourn_superset.readable_tables import refuse_hidden
 from sojourn_superset.request_size import Parameters, shared_out
 from sojourn_superset.security import ForbiddenDatabaseError, api_url, refuse_another_api
 from sojourn_superset.service import TABLES
@@ -123,6 +124,7 @@ class SojournAPI(Adapter):  # type: ignore[misc]
 
     def get_metadata(self) -> dict[str, Any]:
         """Return what the catalogue says about the dataset (SQL: `SELECT GET_METADATA('run_harm')`)."""
+        refuse_hidden(self.table)
         return {"description": self.dataset.description, "grain": self.dataset.grain, "key": list(self.dataset.key)}
 
     def get_data(
@@ -134,7 +136,14 @@ class SojournAPI(Adapter):  # type: ignore[misc]
         requested_columns: set[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[Row]:
-        """Yield the rows that match, after all of them have been read from one build."""
+        """Yield the rows that match, after all of them have been read from one build.
+
+        Raises
+        ------
+        ProgrammingError
+            If the user of the request may not read the table.
+        """
+        refuse_hidden(self.table)
         conditions: dict[str, Conditions] = dict(bounds)
         if any(condition.impossible for condition in conditions.values()):
             return

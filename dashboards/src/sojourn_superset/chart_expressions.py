@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sqlglot import tokenize
 from sqlglot.expressions import Query
 from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
 from superset.exceptions import QueryObjectValidationError, SupersetSecurityException
 from superset.security import SupersetSecurityManager
-from superset.sql.parse import SQLStatement, sanitize_clause
+from superset.sql.parse import SQLGLOT_DIALECTS, SQLStatement, sanitize_clause
 from superset.utils.core import DTTM_ALIAS, get_user_id
 
 from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
@@ -94,14 +95,26 @@ def refuse_unknown_kinds() -> None:
 
 
 def find_every_table() -> None:
-    """Have Superset refuse each expression that reads a table: it overlooks those of EXISTS, and names after IN."""
+    """Have Superset refuse each expression that reads a table: it overlooks those of EXISTS, and names after IN.
+
+    It also writes expressions again, with their comments, which may then end elsewhere.
+    """
+    # It can be imported only now that Superset is configured.
+    from superset.models import helpers
 
     def has_subquery(statement: Any) -> bool:
         parsed = statement._parsed
         is_nested = any(isinstance(node, Query) and node is not parsed for node in parsed.walk())
         return is_nested or bool(tables_after_in(statement))
 
+    def validate(sql: str, database: Any, catalog: str | None, schema: str, engine: str) -> str:
+        if any(token.comments for token in tokenize(sql, read=SQLGLOT_DIALECTS.get(engine))):
+            raise QueryObjectValidationError("an expression of a chart has no comments")
+        return str(validate_expression(sql, database, catalog, schema, engine))
+
+    validate_expression = helpers.validate_adhoc_subquery
     SQLStatement.has_subquery = has_subquery
+    helpers.validate_adhoc_subquery = validate
 
 
 class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]

@@ -21,7 +21,6 @@ from shillelagh.backends.apsw import db
 from shillelagh.exceptions import OperationalError, ProgrammingError
 
 from sojourn_superset.percentiles import bound_percentiles
-from sojourn_superset.readable_tables import readable_tables, table_name
 from sojourn_superset.virtual_table import PLAIN, NumberForTextError, With, planning_for
 
 LARGEST_VALUE_BYTES = 2**18
@@ -77,9 +76,6 @@ HARMFUL_FUNCTIONS = frozenset({"load_extension", "sleep", "fts3_tokenizer", "sql
 #: Several seconds to a minute for values within the limit, in one call that nothing interrupts.
 SLOW_FUNCTIONS = frozenset({"json_patch", "jsonb_patch", "json_pretty", "unhex", "geopoly_overlap", "geopoly_within"})
 FORBIDDEN_FUNCTIONS = HARMFUL_FUNCTIONS | SLOW_FUNCTIONS
-
-#: shillelagh's function that tells what any table is about.
-DESCRIBING = "get_metadata"
 
 #: SQLite's functions that take off the characters of their second argument, and how Python does it.
 TRIMMING: dict[str, Callable[[str, str], str]] = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}
@@ -137,7 +133,6 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def execute(self, operation: str, parameters: tuple[Any, ...] | None = None) -> ReadOnlyCursor:
         """Execute a statement and read its rows; its time begins."""
         self.connection.begin_statement()
-        self.connection.limit_to(readable_tables())
         properties = With.RIGHT_JOIN if RIGHT_JOIN.search(operation) else PLAIN
         with self.connection.errors_in_words():
             while True:
@@ -188,9 +183,6 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
             raise OperationalError("only a database in memory is opened")
         super().__init__(path, *arguments, **keywords)
         self.refused: str | None = None
-        #: The API's tables that statements have named, and those that the user may read; None: all.
-        self.tables: set[str] = set()
-        self.readable: frozenset[str] | None = None
         self.seconds = max(
             (each["timeout_s"] for each in self._adapter_kwargs.values() if "timeout_s" in each),
             default=DEFAULT_TIMEOUT_S,
@@ -223,13 +215,6 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         self.refused = None
         self.percentile_values = 0
         self.deadline = time.monotonic() + self.seconds
-
-    def limit_to(self, readable: frozenset[str] | None) -> None:
-        """Have statements read these tables of the API alone, or all."""
-        if readable != self.readable:
-            self.readable = readable
-            # SQLite then checks cached statements again.
-            self._connection.set_authorizer(self._noting(reading))
 
     def count_percentile_value(self) -> None:
         """Count a value of a median or percentile.
@@ -269,8 +254,6 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
 
         def making(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
             if code == apsw.SQLITE_CREATE_VTABLE and second in modules:
-                # As SQLite calls it; the statement may name it otherwise, such as with its schema.
-                self.tables.add((first or "").lower())
                 return apsw.SQLITE_OK
             if code in NOTED and first == "sqlite_master":
                 return apsw.SQLITE_OK
@@ -282,22 +265,11 @@ class ReadOnlyConnection(db.APSWConnection):  # type: ignore[misc]
         finally:
             self._connection.set_authorizer(self._noting(reading))
 
-    def _is_hidden(self, code: int, first: str | None, second: str | None) -> bool:
-        if self.readable is None:
-            return False
-        if code == apsw.SQLITE_FUNCTION:
-            return (second or "").lower() == DESCRIBING
-        table = (first or "").lower()
-        return code == apsw.SQLITE_READ and table in self.tables and table_name(table) not in self.readable
-
     def _noting(self, authorizer: Authorizer) -> Authorizer:
         """Return an authorizer that keeps what it refused, for the message."""
 
         def noting(code: int, first: str | None, second: str | None, schema: str | None, within: str | None) -> int:
             answer = authorizer(code, first, second, schema, within)
-            if self._is_hidden(code, first, second):
-                self.refused = f"{first or second}, which your role may not read"
-                return apsw.SQLITE_DENY
             if answer != apsw.SQLITE_OK:
                 action = apsw.mapping_authorizer_function[code]
                 self.refused = " ".join(str(part) for part in (action, first, second) if part)
