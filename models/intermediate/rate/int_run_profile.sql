@@ -92,7 +92,7 @@ final as (
         tabled.bandwidth_programme,
         tabled.rtt_ms,
         tabled.aqm,
-        cast(tabled.queue_size_bytes as double) * 8000 / (tabled.bandwidth_bps * tabled.rtt_ms) as queue_size_bdp,
+        cast(tabled.queue_size_bytes as double) * 8000 / nullif(tabled.bandwidth_bps * tabled.rtt_ms, 0) as queue_size_bdp,
         tabled.queue_size_bytes,
         cast(null as bigint) as queue_limit_packets,
         coalesce(queue_disciplines.label, tabled.aqm) as queue_label,

@@ -116,7 +116,7 @@ sized as (
         run_id,
         case
             when queue_size_bdp is not null then queue_size_bdp
-            when queue_size_packets is null then cast(queue_size_bytes as double) * 8000 / (bandwidth_bps * rtt_ms)
+            when queue_size_packets is null then cast(queue_size_bytes as double) * 8000 / nullif(bandwidth_bps * rtt_ms, 0)
         end as queue_size_bdp,
         case when queue_size_packets is null then queue_size_bytes end as queue_limit_bytes,
         queue_size_packets as queue_limit_packets

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from sojourn_ingest.formats.content.description_file import (
     MOST_TABLES,
@@ -24,6 +25,7 @@ from sojourn_ingest.formats.content.description_file import (
 )
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
+from sojourn_ingest.schema.shared_columns import DELAY_MS, LONGEST_RUN_DAYS, RATE_BPS
 
 MARKER = "sojourn_study: 1"
 
@@ -209,6 +211,15 @@ class TableMapping(BaseModel, extra="forbid"):
         return self
 
 
+def _number_or_word(value: str) -> str:
+    if value not in ("any", "same", "none") and re.fullmatch(r"\d{1,18}(\.\d{1,18})?(e\d)?", value) is None:
+        raise ValueError(f"{value[:20]!r} is not any, same, none or a number")
+    return value
+
+
+NumberRule = Annotated[str, AfterValidator(_number_or_word)]
+
+
 class DemandRule(BaseModel, extra="forbid"):
     """Which solo runs give the demand of a role and application; see demand_rule's columns."""
 
@@ -216,9 +227,9 @@ class DemandRule(BaseModel, extra="forbid"):
     application: str = "*"
     selects: bool = True
     reason: str | None = None
-    bandwidth_bps: str = "any"
-    rtt_ms: str = "any"
-    queue_size_bdp: str = "any"
+    bandwidth_bps: NumberRule = "any"
+    rtt_ms: NumberRule = "any"
+    queue_size_bdp: NumberRule = "any"
     aqm: str = "any"
     congestion_control: str = "any"
     workload: str = "same"
@@ -227,10 +238,10 @@ class DemandRule(BaseModel, extra="forbid"):
 class BandwidthStep(BaseModel, extra="forbid"):
     """One rate of a programme, and the second of the run at which it is set."""
 
-    at_s: int = Field(ge=0, lt=2**31)
-    bandwidth_bps: int = Field(gt=0, lt=2**53)
+    at_s: int = Field(ge=0, le=LONGEST_RUN_DAYS * 86_400)
+    bandwidth_bps: int = Field(ge=RATE_BPS[0], le=RATE_BPS[1])
     #: Where the programme changes the round-trip time too.
-    rtt_ms: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    rtt_ms: float | None = Field(default=None, ge=DELAY_MS[0], le=DELAY_MS[1])
 
 
 class BandwidthProgramme(BaseModel, extra="forbid"):
@@ -305,6 +316,18 @@ class StudyDescription(BaseModel, extra="forbid"):
     workloads: list[Workload] = []
     #: A file is compared with each.
     tables: list[TableMapping] = Field(default=[], max_length=MOST_TABLES)
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> StudyDescription:
+        for what, names in (
+            ("demand: rules of the role and application", [f"{rule.role} {rule.application}" for rule in self.demand]),
+            ("programmes", [programme.name for programme in self.programmes]),
+            ("workloads", [workload.name for workload in self.workloads]),
+        ):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise ValueError(f"{what} {twice[0]!r} is given twice")
+        return self
 
 
 def parse_description(text: bytes) -> StudyDescription:
