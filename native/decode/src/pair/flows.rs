@@ -32,12 +32,17 @@ struct Keys {
     /// The payload that packets have at either point, of that by which they are recognised.
     before_bytes: usize,
     after_bytes: usize,
-    packets: u64,
+    packets_before: u64,
+    packets_after: u64,
     /// Packets that look like the one before them in the same capture.
     alike: u64,
     last_before: Option<PayloadWords>,
     last_after: Option<PayloadWords>,
     is_indistinct: bool,
+    /// Packets of TCP with a timestamp at either point; where only one captured them, packets are not told by them.
+    stamped_before: u64,
+    stamped_after: u64,
+    by_timestamp: bool,
 }
 
 impl Default for Keys {
@@ -45,11 +50,15 @@ impl Default for Keys {
         Self {
             before_bytes: PAYLOAD_KEY_BYTES,
             after_bytes: PAYLOAD_KEY_BYTES,
-            packets: 0,
+            packets_before: 0,
+            packets_after: 0,
             alike: 0,
             last_before: None,
             last_after: None,
             is_indistinct: false,
+            stamped_before: 0,
+            stamped_after: 0,
+            by_timestamp: true,
         }
     }
 }
@@ -94,22 +103,44 @@ impl FlowNumbers {
     /// A packet of a flow is in a capture; `alone` is what of its payload alone it is recognised by.
     pub(crate) fn sighted(&mut self, flow: u32, point: Point, alone: Option<PayloadWords>) {
         if let Some(keys) = self.keys.get_mut(flow as usize) {
-            let last = match point {
-                Point::Before => &mut keys.last_before,
-                Point::After => &mut keys.last_after,
+            let (packets, last) = match point {
+                Point::Before => (&mut keys.packets_before, &mut keys.last_before),
+                Point::After => (&mut keys.packets_after, &mut keys.last_after),
             };
-            keys.packets += 1;
+            *packets += 1;
             keys.alike += u64::from(alone.is_some() && *last == alone);
             *last = alone;
         }
     }
 
+    /// A packet of TCP has a timestamp.
+    pub(crate) fn stamped(&mut self, flow: u32, point: Point) {
+        if let Some(keys) = self.keys.get_mut(flow as usize) {
+            match point {
+                Point::Before => keys.stamped_before += 1,
+                Point::After => keys.stamped_after += 1,
+            }
+        }
+    }
+
+    /// Whether packets of TCP are recognised by their timestamps too.
+    pub(crate) fn by_timestamp(&self, flow: u32) -> bool {
+        self.keys.get(flow as usize).is_none_or(|keys| keys.by_timestamp)
+    }
+
     /// From now on, packets are recognised by what both captures have; whether that is less for some flow.
     pub(crate) fn settle(&mut self) -> bool {
-        self.is_cut = self.keys.iter().any(|keys| keys.before_bytes != keys.after_bytes);
+        for keys in &mut self.keys {
+            let is_at_both = keys.packets_before > 0 && keys.packets_after > 0;
+            keys.by_timestamp = !is_at_both || (keys.stamped_before > 0) == (keys.stamped_after > 0);
+        }
+        self.is_cut = self
+            .keys
+            .iter()
+            .any(|keys| keys.before_bytes != keys.after_bytes || !keys.by_timestamp);
         if self.is_cut {
             for keys in &mut self.keys {
-                (keys.packets, keys.alike) = (0, 0);
+                (keys.packets_before, keys.packets_after, keys.alike) = (0, 0, 0);
             }
         }
         self.is_cut
@@ -131,9 +162,10 @@ impl FlowNumbers {
         let Some(keys) = self.keys.get_mut(flow) else {
             return 0;
         };
-        let is_missing = matched > 0 && keys.packets > 2 * matched.unsigned_abs();
-        keys.is_indistinct = is_missing && 2 * keys.alike > keys.packets;
-        if keys.is_indistinct { keys.packets } else { 0 }
+        let packets = keys.packets_before + keys.packets_after;
+        let is_missing = matched > 0 && packets > 2 * matched.unsigned_abs();
+        keys.is_indistinct = is_missing && 2 * keys.alike > packets;
+        if keys.is_indistinct { packets } else { 0 }
     }
 
     /// Whether a flow was given up.

@@ -9,7 +9,9 @@ use crate::packet::types::{Packet, Transport};
 use crate::pair::flows::{DirectedFlow, FlowNumbers};
 use crate::pair::matcher::{Bounds, Matcher};
 use crate::pair::refusal::PairRefusal;
-use crate::pair::sighting::{PacketKey, PairedPacket, Point, Sighting, cut_key_bytes, transport_word};
+use crate::pair::sighting::{
+    PacketKey, PairedPacket, Point, Sighting, cut_key_bytes, timestamp, transport_word,
+};
 
 /// One of the two captures, as far as it was read.
 pub(crate) struct Side {
@@ -86,7 +88,10 @@ impl Side {
             if let Some(bytes) = cut_key_bytes(packet) {
                 flows.cut(flow, self.point, bytes);
             }
-            let key = PacketKey::of(packet, flow, flows.key_bytes(flow));
+            if timestamp(packet).is_some() {
+                flows.stamped(flow, self.point);
+            }
+            let key = PacketKey::of(packet, flow, flows.key_bytes(flow), flows.by_timestamp(flow));
             let is_alone = packet.ip_id == 0 && !matches!(packet.transport, Transport::Tcp(_));
             flows.sighted(flow, self.point, is_alone.then_some(key.words));
             matcher.sighted(key, sighting, sink);

@@ -26,14 +26,19 @@ pub(crate) struct PacketKey {
 }
 
 impl PacketKey {
-    /// The key of a packet, of whose payload `key_bytes` are looked at.
-    pub(crate) fn of(packet: &Packet<'_>, flow: u32, key_bytes: usize) -> Self {
+    /// The key of a packet, of whose payload `key_bytes` are looked at, and maybe its timestamp.
+    pub(crate) fn of(packet: &Packet<'_>, flow: u32, key_bytes: usize, by_timestamp: bool) -> Self {
         let words = match packet.transport {
-            Transport::Tcp(segment) => (
-                segment.sequence,
-                segment.acknowledgement,
-                u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff,
-            ),
+            Transport::Tcp(segment) => {
+                let kind = u32::from(segment.flags) << 16 | packet.payload_bytes & 0xffff;
+                // Without an identification, a retransmission is told from the packet that was lost by its time.
+                let sent = timestamp(packet).filter(|_| by_timestamp && packet.ip_id == 0);
+                (
+                    segment.sequence,
+                    segment.acknowledgement,
+                    kind.wrapping_mul(0x9e37_79b1) ^ sent.unwrap_or_default(),
+                )
+            }
             Transport::Udp(payload) => payload_words(first(payload, key_bytes)),
             Transport::Fragment | Transport::Other => payload_words(first(packet.ip_payload, key_bytes)),
         };
@@ -42,6 +47,14 @@ impl PacketKey {
             ip_id: packet.ip_id,
             words,
         }
+    }
+}
+
+/// The time at which a segment was sent, by its sender's clock (RFC 7323).
+pub(crate) fn timestamp(packet: &Packet<'_>) -> Option<u32> {
+    match packet.transport {
+        Transport::Tcp(segment) => segment.options.timestamps.map(|stamps| stamps.value),
+        _ => None,
     }
 }
 
