@@ -113,9 +113,9 @@ pub(crate) fn parse_line(line: &[u8], flows: &mut FlowCache) -> Option<QueueItem
     Some(QueueItem::Event(
         queue,
         QueueEvent {
-            packet_bytes: Some(number(length)?),
-            queue_packets: Some(number(queue_packets)?),
-            queue_bytes: Some(number(queue_bytes)?),
+            packet_bytes: Some(length_of(length)?),
+            queue_packets: Some(length_of(queue_packets)?),
+            queue_bytes: Some(length_of(queue_bytes)?),
             network,
             ecn_ce: codepoint.map(|codepoint| codepoint == Codepoint::Ce),
             codepoint,
@@ -153,6 +153,11 @@ fn clock<'l>(mut fields: impl Iterator<Item = &'l str>) -> Option<QueueItem> {
 
 fn number<N: std::str::FromStr>(field: &str) -> Option<N> {
     field.parse().ok()
+}
+
+/// A number that is never negative, unless the kernel's counter is wrong.
+fn length_of<N: std::str::FromStr + PartialOrd + Default>(field: &str) -> Option<N> {
+    number(field).filter(|length| *length >= N::default())
 }
 
 #[cfg(test)]
@@ -211,6 +216,17 @@ mod tests {
             (cause.kind, cause.reason, cause.location.as_deref()),
             (Some("overlimit"), Some(45), Some("kfree_skb_list_reason"))
         );
+    }
+
+    #[test]
+    fn a_negative_length_is_malformed() {
+        for (from, to) in [
+            (" 1095 ", " -1 "),
+            (" 0 0 4026532223", " -1 0 4026532223"),
+            (" 0 0 4026532223", " 0 -1 4026532223"),
+        ] {
+            assert_eq!(parse_line(UDP.replacen(from, to, 1).as_bytes()), None, "{to}");
+        }
     }
 
     #[test]

@@ -196,6 +196,14 @@ impl TableReader {
         N::try_from(number).map(Some).map_err(|_| Malformed)
     }
 
+    /// A number that is never negative.
+    fn length<N: TryFrom<i64> + PartialOrd + Default>(&self, field: usize) -> Result<Option<N>, Malformed> {
+        match self.number(field)? {
+            Some(length) if length < N::default() => Err(Malformed),
+            length => Ok(length),
+        }
+    }
+
     fn item(&mut self) -> Result<QueueItem, Malformed> {
         let name = self
             .values
@@ -254,9 +262,9 @@ impl TableReader {
         Ok(QueueItem::Event(
             queue,
             QueueEvent {
-                packet_bytes: self.number(2)?,
-                queue_packets: self.number(3)?,
-                queue_bytes: self.number(4)?,
+                packet_bytes: self.length(2)?,
+                queue_packets: self.length(3)?,
+                queue_bytes: self.length(4)?,
                 ethertype: self.number(9)?,
                 network,
                 flow_label: self.kept(20)?,
