@@ -173,8 +173,7 @@ flow_phases as (
             and found_phases.run_id = manifest_runs.run_id
     where
         manifest_runs.run_id is null
-        -- Of less, the milliseconds since the run's start are equal if the capture's clock shows another century.
-        and found_phases.phase_end_ns >= found_phases.phase_start_ns + 1000
+        and found_phases.phase_end_ns > found_phases.phase_start_ns
 ),
 
 phases as (

@@ -37,6 +37,15 @@ rivals as (
     select * from {{ ref('stg_lake__run_rival') }}
 ),
 
+-- Runs of an application, which the tool need not see: its TCP flows are all on the other side.
+application_runs as (
+    select distinct
+        study_id,
+        run_id
+    from {{ ref('stg_lake__run') }}
+    where application is not null
+),
+
 flow_controls as (
     select * from {{ ref('stg_lake__series_flow') }}
 ),
@@ -156,7 +165,7 @@ counted as (
     group by study_id, run_id
 ),
 
--- If a run has only two TCP flows, and they overlap in time, they compete with each other.
+-- If a run has only two TCP flows, and they overlap in time, they compete with each other, unless both compete with an application.
 assigned as (
     select
         flows.*,
@@ -165,6 +174,7 @@ assigned as (
                 flows.flow_number = 2
                 and counted.tcp_flows = 2
                 and counted.app_flows = 0
+                and application_runs.run_id is null
                 and counted.common_s > 0
                 then 'rival'
             else flows.flow_role
@@ -174,6 +184,10 @@ assigned as (
         on
             flows.study_id = counted.study_id
             and flows.run_id = counted.run_id
+    left join application_runs
+        on
+            flows.study_id = application_runs.study_id
+            and flows.run_id = application_runs.run_id
 ),
 
 -- Flows of a role in both directions share no queue, so their sum is not the rate of any link.
