@@ -1,6 +1,7 @@
 -- Bytes of each role in each whole second since the run's start, from the run's captures. A second without packets has 0 bytes.
 -- A manifest describes 7 days at most; a capture may hold packets of years later.
 {% set longest_run_ns = 7 * 86400 * 1000000000 %}
+{% set observed_ns = 'least(greatest(sources.last_observation_ns - runs.start_ns, 0), ' ~ longest_run_ns ~ ')' %}
 with
 
 runs as (
@@ -43,7 +44,7 @@ seconds as (
         runs.study_id,
         runs.run_id,
         sources.measurement,
-        {{ each_whole_number_below(integer_divide('least(greatest(sources.last_observation_ns - runs.start_ns, 0), ' ~ longest_run_ns ~ ')', 1000000000)) }} as second
+        {{ each_whole_number_below(integer_divide(observed_ns, 1000000000)) }} as second
     from runs
     inner join sources
         on
