@@ -53,6 +53,11 @@ OF_HARM = (
     "name IN (VALUES ('a') UNION SELECT run_id FROM run_harm)",
     "CASE WHEN NOT EXISTS(SELECT 1 FROM run_harm WHERE packets > 5) THEN 1 END",
 )
+#: Statements that read the table itself, of which Superset overlooks the name.
+OF_THE_TABLE = (
+    "WITH run_harm AS (SELECT 1), b AS (SELECT run_id AS x FROM main.run_harm) SELECT * FROM b",
+    "SELECT ('s', 2) IN \"run_harm?group=study_id\" AS x",
+)
 #: The same in a comment, which Superset writes elsewhere as it writes the expression again.
 IN_A_COMMENT = "/* SELECT (SELECT MAX(run_id) FROM run_harm) || ' */ ' --'"
 #: Number of the theme and the CSS template, and name of the tag, that nobody of these users made.
@@ -110,6 +115,15 @@ class Asking:
         status = self.client.put(path, json=change, headers=self.headers).status_code
         charts = self.client.get(f"{path}/charts").get_json()["result"]
         return 200 if [chart["form_data"] for chart in charts] else int(status)
+
+    def chart_of_own(self, app: Any, sql: str) -> str:
+        """Return what a chart of an own statement, which SQL Lab keeps also if it fails, is answered."""
+        with app.app_context():
+            from superset import db
+            from superset.models.sql_lab import Query
+
+            statement = db.session.query(Query).filter_by(sql=sql).order_by(Query.id.desc()).first()
+        return self.asked_of({"id": statement.id, "type": "query"}, "upper(x)") if statement else "404"
 
     def charts(self, own: int, other: int) -> dict[str, str]:
         """Make charts of a dataset, and of one that is not granted; return the statuses."""
@@ -241,10 +255,21 @@ def main() -> None:
         db.session.add(Tag(id=OTHERS, name=TAG, type=TagType.custom))
         db.session.commit()
         granted = manager.add_role("granted")
+        counted = SqlaTable(table_name="counted", database_id=1, sql="SELECT COUNT(*) AS runs FROM run_harm")
+        groups = SqlaTable(table_name="run_harm?group=study_id", database_id=1)
+        db.session.add_all((counted, groups))
+        db.session.commit()
         granted.permissions = [manager.add_permission_view_menu("datasource_access", other.perm)]
+        of_results = manager.add_role("granted results")
+        of_results.permissions = [
+            manager.add_permission_view_menu("datasource_access", each.perm) for each in (counted, groups)
+        ]
+        results = {"id": counted.id, "type": "table"}
         other_source = {"id": other.id, "type": "table"}
         of_granted = [granted, *(manager.find_role(role) for role in ("Gamma", "sql_lab"))]
         assert manager.add_user("granted", "granted", "Tester", "granted@example", of_granted, PASSWORD)
+        of_granted[0] = of_results
+        assert manager.add_user("results", "granted", "Tester", "results@example", of_granted, PASSWORD)
         for user, roles in ROLES.items():
             if user not in ("Admin", "viewer"):
                 user_roles = [manager.find_role(role) for role in roles]
@@ -287,6 +312,13 @@ def main() -> None:
         **{f"SELECT {each}": granted_one.sql(f"SELECT {each}") for each in ("1", *OF_HARM)},
         "rows": granted_one.rows(),
         **granted_one.charts(other_source["id"], question["datasource"]["id"]),
+    }
+    client, headers, _ = logged_in(app, "results", PASSWORD, "192.0.2.101")
+    of_results = Asking(client, headers, question, "results")
+    answers["granted results of a table"] = {
+        "runs + 0": of_results.asked_of(results, "runs + 0"),
+        **{sql: of_results.sql(sql) for sql in ("SELECT 1", *OF_THE_TABLE)},
+        **{f"chart of {sql}": of_results.chart_of_own(app, sql) for sql in OF_THE_TABLE},
     }
     answers["too large"] = {
         path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING

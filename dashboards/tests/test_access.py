@@ -121,6 +121,7 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "types within types",
         "long SQL",
         "granted another dataset",
+        "granted results of a table",
     }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
@@ -134,6 +135,15 @@ def test_whoever_reads_one_dataset_reads_no_other(roles: dict[str, Any]) -> None
     assert of_granted.pop("own chart") == "201"
     assert len(of_granted) == 24
     assert {what: answer for what, answer in of_granted.items() if answer.startswith("20")} == {}
+
+
+def test_whoever_reads_the_result_of_a_statement_reads_no_row_of_its_table(roles: dict[str, Any]) -> None:
+    """Superset executes statements in a request of its own, whose path is not that of SQL Lab."""
+    answers = roles["granted results of a table"]
+    assert answers.pop("runs + 0") == "200 [{'x': 2}]"
+    assert answers.pop("SELECT 1").startswith("200 ")
+    assert len(answers) == 4
+    assert {what: answer for what, answer in answers.items() if answer.startswith(("2", "404"))} == {}
 
 
 def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:

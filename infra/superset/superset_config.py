@@ -101,6 +101,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.own_database import bound_statements
     from sojourn_superset.ownership import keep_to_owners
     from sojourn_superset.parsing_bounds import bound_parsing
+    from sojourn_superset.readable_tables import begin_requests
     from sojourn_superset.related_users import hide_other_users
     from sojourn_superset.request_time import bound_request_time
     from sojourn_superset.sql_lab import keep_limits, read_no_templates, run_at_once
@@ -122,6 +123,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     bound_kept_state(app)
     hide_other_users()
     keep_to_owners(app)
+    begin_requests(app)
     bound_statements(bound_request_time(app).is_late)
     limited = app.appbuilder.sm.limiter.limit(AUTH_RATE_LIMIT, methods=["POST"])
     for view in {rule.endpoint for rule in app.url_map.iter_rules() if "POST" in (rule.methods or ())}:

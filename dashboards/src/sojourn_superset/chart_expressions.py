@@ -20,7 +20,7 @@ from superset.sql.parse import SQLGLOT_DIALECTS, SQLStatement, sanitize_clause
 from superset.utils.core import DTTM_ALIAS, get_user_id
 
 from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
-from sojourn_superset.readable_tables import tables_after_in
+from sojourn_superset.readable_tables import note_statement, tables_after_in
 
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
@@ -136,6 +136,8 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         statement = named.get("query")
         # Whoever knows its number could ask it for anything: without tables, it is open to all.
         self._require(statement is None or self.is_admin() or statement.user_id == get_user_id(), OF_ANOTHER)
+        if statement is not None:
+            note_statement()
         context, viz = named.get("query_context"), named.get("viz")
         writes = any(self.can_access(*permission) for permission in WRITING)
         if viz is not None:

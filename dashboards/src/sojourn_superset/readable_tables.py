@@ -6,10 +6,15 @@ through its adapter, whatever the SQL looks like, so it is the adapter that asks
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 from shillelagh.exceptions import ProgrammingError
 from sqlglot.expressions import In
+
+_reads_statement: ContextVar[bool] = ContextVar("_reads_statement", default=False)
+"""Whether the request is about a statement of SQL Lab. Superset reads its rows in a request within the request, which
+has another path and other globals."""
 
 
 def refuse_hidden(table: str) -> None:
@@ -25,6 +30,20 @@ def refuse_hidden(table: str) -> None:
         raise ProgrammingError(f"your role may not read the table {table}")
 
 
+def begin_requests(app: Any) -> None:
+    """Have each request begin without a statement."""
+
+    def begin() -> None:
+        _reads_statement.set(False)
+
+    app.before_request(begin)
+
+
+def note_statement() -> None:
+    """Have the rest of this request read whole tables alone: it is about a statement of SQL Lab."""
+    _reads_statement.set(True)
+
+
 def readable_tables() -> frozenset[str] | None:
     """Return the names of the tables that the user of this request may read; None if all, or if this is no request."""
     from flask import g, has_request_context
@@ -34,15 +53,14 @@ def readable_tables() -> frozenset[str] | None:
     # Superset's own modules can be imported only once it is configured.
     from superset.utils.core import get_user_id
 
-    by_user: dict[int | None, frozenset[str] | None] = g.setdefault("readable_tables", {})
-    user = get_user_id()
-    if user not in by_user:
-        by_user[user] = _of_user()
-    return by_user[user]
+    remembered: dict[tuple[int | None, bool], frozenset[str] | None] = g.setdefault("readable_tables", {})
+    key = get_user_id(), _reads_statement.get()
+    if key not in remembered:
+        remembered[key] = _of_user()
+    return remembered[key]
 
 
 def _of_user() -> frozenset[str] | None:
-    from flask import request
     from sqlalchemy import or_
     from superset import db, security_manager
     from superset.connectors.sqla.models import SqlaTable
@@ -64,9 +82,9 @@ def _of_user() -> frozenset[str] | None:
         )
         candidates = db.session.query(SqlaTable).filter(or_(*may_be_read))
         datasets = [each for each in candidates if security_manager.can_access_datasource(each)]
-        if request.path.startswith("/api/v1/sqllab/"):
-            # Who may read the result of a dataset's statement may not read all of its tables.
-            datasets = [each for each in datasets if not each.sql]
+        if _reads_statement.get():
+            # Who may read the result of a dataset's statement, or groups of a table, may not read all of its tables.
+            datasets = [each for each in datasets if not (each.sql or "?" in each.table_name)]
         return frozenset(name for dataset in datasets for name in _tables_of(dataset))
 
 
