@@ -267,6 +267,23 @@ def test_mixed_ssrcs_and_impossible_values_are_refused_and_counted(tmp_path: Pat
     }
 
 
+@pytest.mark.parametrize(
+    ("member", "column", "largest"),
+    [
+        ("packetsReceived", "packets", 2**40),
+        ("bytesReceived", "payload_bytes", 2**44),
+        ("freezeCount", "freeze_count", 2**40),
+        ("totalFreezesDuration", "freezes_duration_ms", 10**7),
+    ],
+)
+def test_values_that_models_add_up_are_bounded(tmp_path: Path, member: str, column: str, largest: int) -> None:
+    """A duration in nanoseconds where seconds are due would not fit 64 bits once it is nanoseconds of nanoseconds."""
+    content = dump((0, {"a": inbound(7, **{member: largest})}), (1000, {"a": {member: largest + 1}}))
+    rows, outcome = ingested(tmp_path, content)
+    assert [row[column] is None for row in rows] == [False, True]
+    assert json.loads(outcome["refused_by_reason"]) == {"value: out of its range": 1}
+
+
 def test_damage_keeps_what_came_before_and_quotes_nothing(tmp_path: Path) -> None:
     content = dump(*((time, {"a": inbound(7, packetsReceived=time)}) for time in (0, 1000, 2000)))
     rows, outcome = ingested(tmp_path, content[:-20])

@@ -196,7 +196,7 @@ impl PairDecoder {
         let mut surveys = self.surveyed(&mut pass);
         // A pass that is repeated ends before the damage.
         self.summary = Summary::of_all(&[pass.before.recording.summary(), pass.after.recording.summary()]);
-        if self.flows.settle() {
+        if self.flows.settle(surveys.iter().map(|survey| survey.matched)) {
             let records = (pass.before.records, pass.after.records);
             pass = Pass::open(&self.inputs.0, &self.inputs.1, self.options.bounds(), records)?;
             surveys = self.surveyed(&mut pass);

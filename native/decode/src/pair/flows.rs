@@ -128,11 +128,14 @@ impl FlowNumbers {
         self.keys.get(flow as usize).is_none_or(|keys| keys.by_timestamp)
     }
 
-    /// From now on, packets are recognised by what both captures have; whether that is less for some flow.
-    pub(crate) fn settle(&mut self) -> bool {
-        for keys in &mut self.keys {
-            let is_at_both = keys.packets_before > 0 && keys.packets_after > 0;
-            keys.by_timestamp = !is_at_both || (keys.stamped_before > 0) == (keys.stamped_after > 0);
+    /// From now on, packets are recognised by what both captures have; whether that is less for some flow. `matched` are
+    /// the packets of each flow that were recognised so far.
+    pub(crate) fn settle(&mut self, matched: impl Iterator<Item = i64>) -> bool {
+        for (keys, matched) in self.keys.iter_mut().zip(matched.chain(std::iter::repeat(0))) {
+            let is_stamped = keys.stamped_before > 0 || keys.stamped_after > 0;
+            // A capture may have cut the timestamps, and a middlebox may have changed them: then next to nothing matches.
+            let at_both = keys.packets_before.min(keys.packets_after);
+            keys.by_timestamp = !(is_stamped && 10 * matched.unsigned_abs() < at_both);
         }
         self.is_cut = self
             .keys

@@ -289,6 +289,8 @@ impl QueueLogDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
 
     const E: &str = "E 100 ff01 1514 1 1514 40 3 6 10.0.1.2 1 10.0.2.2 2 3 4 0 0 - 8\n";
     const D: &str = "D 300 ff01 1514 0 0 40 3 6 10.0.1.2 1 10.0.2.2 2 3 4 201 0 - 8\n";
@@ -335,6 +337,22 @@ mod tests {
                 ..Summary::default()
             }
         );
+    }
+
+    #[test]
+    fn lost_events_are_counted_up_to_what_can_be_added_up() {
+        let content = format!("{E}{D}Lost 9223372036854775807 events\nLost 9223372036854775807 events\n");
+        let options = QueueLogOptions::default();
+        let mut decoder =
+            QueueLogDecoder::over(content.into_bytes(), &QueueLogForm::Bpftrace, options).unwrap();
+        let mut lost = Vec::new();
+        while let Some((table, batch)) = decoder.next_batch().unwrap() {
+            if table == "queue_log" {
+                let column = batch.column_by_name("lost_events").unwrap();
+                lost.push(column.as_primitive::<Int64Type>().value(0));
+            }
+        }
+        assert_eq!(lost, [1 << 40]);
     }
 
     #[test]

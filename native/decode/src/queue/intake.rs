@@ -12,6 +12,8 @@ use crate::queue::sort_window::{SortWindow, WINDOW_NS};
 
 /// More queues than any host has; a damaged log could name a new one with each event.
 const MOST_QUEUES: usize = 1024;
+/// Models add up what logs lost; of more events, it is known that they are at least as many.
+const MOST_LOST_EVENTS: i64 = 1 << 40;
 /// Times beyond the year 2096 are damage.
 const LATEST_NS: i64 = 4_000_000_000_000_000_000;
 
@@ -63,8 +65,10 @@ impl Intake {
         match item {
             QueueItem::Event(queue, event) => self.take_in(queue, event, offset),
             QueueItem::Lost { events, saturated } => {
-                self.log.lost_events = self.log.lost_events.saturating_add(events);
-                self.log.lost_events_is_minimum |= saturated;
+                let total = self.log.lost_events.saturating_add(events);
+                self.log.lost_events = total.min(MOST_LOST_EVENTS);
+                self.log.lost_events_is_minimum |= saturated || total > MOST_LOST_EVENTS;
+                let events = events.min(MOST_LOST_EVENTS);
                 let newest_ns = self.window.newest_ns().filter(|_| self.events_read);
                 self.pairing.losses().report(newest_ns);
                 let newest_ns = newest_ns.unwrap_or(i64::MIN);

@@ -26,7 +26,10 @@ MOST_CONNECTIONS: Final = 65_536
 #: Reports of the far end that are remembered of one connection: each poll looks at all of them.
 MOST_FAR_ENDS: Final = 256
 LATEST_MS: Final = 9.2e12
-LARGEST_COUNT: Final = 2**53
+#: Values of a stream, which models add up over thousands of them in 64 bits: 17 TB, a trillion packets, 115 days.
+LARGEST_BYTES: Final = 2**44
+LARGEST_COUNT: Final = 2**40
+LONGEST_S: Final = 10_000_000
 
 DECLARED: Final = [
     field for field in table("call_poll").arrow_schema() if field.name not in ("source_hash", "decoder_version")
@@ -41,6 +44,7 @@ PLACE: Final = {name: place for place, name in enumerate(VALUES)}
 WHOLE: Final = frozenset(
     PLACE[field.name] for field in DECLARED if field.name in PLACE and not pa.types.is_floating(field.type)
 )
+BYTES: Final = frozenset(place for name, place in PLACE.items() if name.endswith("bytes"))
 PIXELS: Final = frozenset((PLACE["frame_width"], PLACE["frame_height"]))
 MAY_FALL: Final = frozenset(("lost_packets", "frame_width", "frame_height", "jitter_ms", "rtt_ms", "limited_by"))
 COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MAY_FALL)
@@ -321,7 +325,8 @@ class StreamRows:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             self._reading.refuse("value: not a number")
             return None
-        if abs(value) > LARGEST_COUNT or (value < 0 and place != LOST):
+        largest = LONGEST_S if factor != 1 else LARGEST_BYTES if place in BYTES else LARGEST_COUNT
+        if abs(value) > largest or (value < 0 and place != LOST):
             self._reading.refuse("value: out of its range")
             return None
         if place in PIXELS:

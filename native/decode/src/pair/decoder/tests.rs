@@ -219,7 +219,9 @@ fn segment(number: u32, sent_ms: u32, hop_limit: u8) -> Vec<u8> {
 
 #[test]
 fn a_retransmission_is_told_from_what_was_lost_by_its_timestamp() {
-    for cut in [false, true] {
+    // As captured whole, as cut before the timestamp, and as changed by a middlebox between the points.
+    for (cut, change) in [(false, 0), (true, 0), (false, 12_345)] {
+        let is_told = !cut && change == 0;
         let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
         for n in 0..200u32 {
             let sent_ms = n * 5;
@@ -239,15 +241,15 @@ fn a_retransmission_is_told_from_what_was_lost_by_its_timestamp() {
                     u32::try_from(whole.len()).unwrap(),
                 );
                 if place > 0 || !is_lost {
-                    after.record(at_ms * 1000 + 20_000, &segment(number, at_ms, 63));
+                    after.record(at_ms * 1000 + 20_000, &segment(number, at_ms + change, 63));
                 }
             }
         }
         let options = PairOptions::of_rate(1_000_000_000);
         let (sums, _, summary) = decode(&[before.content], &[after.content], options);
-        assert_eq!((sums.all.sent, sums.all.delivered), (210, 200), "{cut}");
-        // Where one capture has no timestamps, the delay is from the packet that was lost.
-        assert_eq!(sums.all.delay_max_ns.is_some_and(|most| most > MS), cut);
+        assert_eq!((sums.all.sent, sums.all.delivered), (210, 200), "{cut} {change}");
+        // Without common timestamps, the delay is from the packet that was lost.
+        assert_eq!(sums.all.delay_max_ns.is_some_and(|most| most <= MS), is_told);
         assert_eq!(summary.fault, None);
     }
 }
