@@ -23,7 +23,7 @@ from sojourn_snapshot.documents import BUILD, read_build, write_document
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, write_files
 from sojourn_snapshot.pointer import Pointer, read_pointer, write_pointer
-from sojourn_snapshot.verification import HASHED_BYTES, build_id_of, damages, published_builds
+from sojourn_snapshot.verification import HASHED_BYTES, build_id_of, damages, published_builds, wrong_documents
 from sojourn_transforms.mart import Mart
 from sojourn_transforms.mart_files import MartFiles, Origin, Parts
 
@@ -41,7 +41,8 @@ def current_build(snapshots: Path) -> dict[str, Any] | None:
         return None
     if published is None or not (snapshots / published.build_id / FILES).exists():
         return None
-    if damages(snapshots / published.build_id, full=False, hashed_bytes=HASHED_BYTES):
+    served = snapshots / published.build_id
+    if damages(served, full=False, hashed_bytes=HASHED_BYTES) or wrong_documents(served):
         return None
     try:
         return read_build(snapshots / published.build_id)

@@ -34,8 +34,8 @@ def damages(snapshot: Path, *, full: bool, hashed_bytes: int = 0) -> list[str]:
     """Return one line for each file of a snapshot that is missing, torn or altered.
 
     Sizes are compared, the hashes of files of up to ``hashed_bytes``, and the documents read; with ``full`` every hash
-    is compared. With either, so is the id of the build with what it is made of. A snapshot of a version that wrote no
-    list of files has no sizes to compare.
+    is compared, and the id of the build with what it is made of. A snapshot of a version that wrote no list of files
+    has no sizes to compare.
     """
     if not snapshot.is_dir():
         return [f"{snapshot} is missing"]
@@ -54,7 +54,7 @@ def damages(snapshot: Path, *, full: bool, hashed_bytes: int = 0) -> list[str]:
             wrong.append(f"{path} has {path.stat().st_size:,} bytes; expected {file.bytes:,}")
         elif (full or file.bytes <= hashed_bytes) and sha256_of(path) != file.sha256:
             wrong.append(f"{path} does not have the bytes that were published")
-    return wrong + wrong_documents(snapshot, with_id=(full or hashed_bytes > 0) and bool(files) and not wrong)
+    return wrong + wrong_documents(snapshot, with_id=full and not wrong)
 
 
 def wrong_documents(snapshot: Path, *, with_id: bool = True) -> list[str]:
