@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ from sojourn_api.publication.declaration import DATA, FORMAT, MARK, below
 from sojourn_api.publication.errors import PublicationError
 from sojourn_api.publication.figures import FIGURES
 from sojourn_api.publication.permalinks import Answer, Permalink, Rows, parse_permalink
+from sojourn_snapshot import verification
 from sojourn_snapshot.catalogue import CATALOGUE, read_catalogue
 from sojourn_snapshot.documents import BUILD, read_bytes
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths, read_files
-
-BUILD_ID_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -127,13 +125,9 @@ def check(folder: Path) -> Checked:
 
 
 def build_id_of(folder: Path) -> str:
-    """Return the build id that follows from the documents of a whole build, as `sojourn build` computes it."""
+    """Return the build id that follows from the documents of a whole build."""
     build = {name: value for name, value in _document(folder, BUILD).items() if name != "build_id"}
-    digest = hashlib.sha256(json.dumps(build, sort_keys=True).encode())
-    digest.update((folder / CATALOGUE).read_bytes())
-    for name, file in sorted(read_files(folder).items()):
-        digest.update(f"{name} {file.sha256}\n".encode())
-    return digest.hexdigest()[:BUILD_ID_DIGITS]
+    return verification.build_id_of(build, (folder / CATALOGUE).read_bytes(), read_files(folder).values())
 
 
 def recompute(folder: Path, text: str) -> tuple[Permalink, Answer]:
