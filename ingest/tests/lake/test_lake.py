@@ -316,3 +316,16 @@ def test_a_statement_is_what_asdict_tells_without_places() -> None:
     for name in ("files", "replaces", "link", "revision"):
         del said[name]
     assert commit.statement() == json.dumps({**said, "rows": [["flow", 3]]}, sort_keys=True)
+
+
+def test_a_link_that_leads_nowhere_is_no_file_of_the_lake(tmp_path: Path) -> None:
+    (tmp_path / "commits").mkdir()
+    (tmp_path / "commits" / "a.json").write_text("{}")
+    for name, target in (("loop", "loop"), ("dangling", "nothing")):
+        (tmp_path / "commits" / name).symlink_to(tmp_path / "commits" / target)
+    storage = FolderStorage(tmp_path)
+    assert (storage.names("commits"), storage.names("packs"), storage.names("commits/a.json")) == (
+        ["commits/a.json"],
+        [],
+        [],
+    )

@@ -42,11 +42,11 @@ class FolderStorage:
     def names(self, folder: str) -> list[str]:
         """Return the names of the files in one folder, in order."""
         try:
-            # What may not be listed is not empty.
-            with os.scandir(self.root / folder) as entries:
-                return sorted(f"{folder}/{entry.name}" for entry in entries if entry.is_file())
+            # Unlike glob, it says so if the folder may not be listed.
+            paths = list((self.root / folder).iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return []
+        return sorted(f"{folder}/{path.name}" for path in paths if path.is_file())
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes of the files in one folder."""
