@@ -39,9 +39,9 @@ struct Keys {
     last_before: Option<PayloadWords>,
     last_after: Option<PayloadWords>,
     is_indistinct: bool,
-    /// Packets of TCP with a timestamp at either point; where only one captured them, packets are not told by them.
-    stamped_before: u64,
-    stamped_after: u64,
+    /// A packet of TCP has a timestamp at either point.
+    is_stamped: bool,
+    /// Packets of TCP are recognised by their timestamps too.
     by_timestamp: bool,
 }
 
@@ -56,8 +56,7 @@ impl Default for Keys {
             last_before: None,
             last_after: None,
             is_indistinct: false,
-            stamped_before: 0,
-            stamped_after: 0,
+            is_stamped: false,
             by_timestamp: true,
         }
     }
@@ -114,12 +113,9 @@ impl FlowNumbers {
     }
 
     /// A packet of TCP has a timestamp.
-    pub(crate) fn stamped(&mut self, flow: u32, point: Point) {
+    pub(crate) fn stamped(&mut self, flow: u32) {
         if let Some(keys) = self.keys.get_mut(flow as usize) {
-            match point {
-                Point::Before => keys.stamped_before += 1,
-                Point::After => keys.stamped_after += 1,
-            }
+            keys.is_stamped = true;
         }
     }
 
@@ -132,10 +128,9 @@ impl FlowNumbers {
     /// the packets of each flow that were recognised so far.
     pub(crate) fn settle(&mut self, matched: impl Iterator<Item = i64>) -> bool {
         for (keys, matched) in self.keys.iter_mut().zip(matched.chain(std::iter::repeat(0))) {
-            let is_stamped = keys.stamped_before > 0 || keys.stamped_after > 0;
             // A capture may have cut the timestamps, and a middlebox may have changed them: then next to nothing matches.
             let at_both = keys.packets_before.min(keys.packets_after);
-            keys.by_timestamp = !(is_stamped && 10 * matched.unsigned_abs() < at_both);
+            keys.by_timestamp = !(keys.is_stamped && 10 * matched.unsigned_abs() < at_both);
         }
         self.is_cut = self
             .keys

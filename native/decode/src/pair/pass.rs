@@ -89,7 +89,7 @@ impl Side {
                 flows.cut(flow, self.point, bytes);
             }
             if timestamp(packet).is_some() {
-                flows.stamped(flow, self.point);
+                flows.stamped(flow);
             }
             let key = PacketKey::of(packet, flow, flows.key_bytes(flow), flows.by_timestamp(flow));
             let is_alone = packet.ip_id == 0 && !matches!(packet.transport, Transport::Tcp(_));
