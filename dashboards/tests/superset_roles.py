@@ -104,6 +104,30 @@ class Asking:
         body = answer.get_json(silent=True) or {}
         return f"{answer.status_code} {body['result'][0]['data'] if answer.status_code == 200 else body}"
 
+    def drafts(self, app: Any) -> int:
+        """Return 200 if a list of what uses the database, or a dataset, has drafts of others, or their tabs."""
+        with app.app_context():
+            from superset import db
+
+            theirs = "SELECT {0}.id FROM {0} JOIN ab_user ON ab_user.id = user_id WHERE username != :name"
+            mine = "SELECT dashboard_id FROM dashboard_user JOIN ab_user ON ab_user.id = user_id WHERE username = :name"
+            drafts = f"SELECT id FROM dashboards WHERE NOT published AND id NOT IN ({mine})"
+            of_others = {
+                (kind, number)
+                for kind, sql in (("dashboards", drafts), ("sqllab_tab_states", theirs.format("tab_state")))
+                for (number,) in db.session.execute(sql, {"name": self.user_name})
+            }
+        listed = set()
+        for path in ("database/1", f"dataset/{self.question['datasource']['id']}"):
+            answer = self.client.get(f"/api/v1/{path}/related_objects/", headers=self.headers).get_json(silent=True)
+            listed |= {
+                (kind, each["id"])
+                for kind, of_kind in (answer or {}).items()
+                if isinstance(of_kind, dict)
+                for each in of_kind["result"]
+            }
+        return 200 if listed & of_others else 403
+
     def charts_on_own_dashboard(self) -> int:
         """Put the first chart on a new dashboard; return 200 if its parameters are read there."""
         made = self.client.post("/api/v1/dashboard/", json={"dashboard_title": "own"}, headers=self.headers)
@@ -215,8 +239,11 @@ class Asking:
             "list users": self.lists("/api/v1/security/users/", users),
             "create users": self.status("POST", "/api/v1/security/users/", {"username": self.user}),
             "list roles": self.lists("/api/v1/security/roles/", roles),
+            "import dashboards": self.status("POST", "/api/v1/dashboard/import/"),
             "import assets": self.status("POST", "/api/v1/assets/import/"),
             "export assets": self.status("GET", "/api/v1/assets/export/"),
+            "export a dashboard with its rows": self.status("GET", "/api/v1/dashboard/1/export_as_example/"),
+            "list others' drafts": self.drafts(app),
         }
 
 
@@ -292,9 +319,8 @@ def main() -> None:
         client, headers, _ = logged_in(app, name, password, f"192.0.2.{place + 1}")
         asking = Asking(client, headers, question, user, name)
         answers[user] = asking.everything(app)
-        if user == "Alpha":
-            answers["imports"] = imports(app, client, headers)
         if user == "Admin":
+            answers["imports"] = imports(app, client, headers)
             exported = client.get("/api/v1/dashboard/export/?q=!(1)").data
             answers["import of an export"] = imported(client, headers, "dashboard", exported, overwrite="true")
         if user == "viewer":

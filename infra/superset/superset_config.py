@@ -102,8 +102,9 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.ownership import keep_to_owners
     from sojourn_superset.parsing_bounds import bound_parsing
     from sojourn_superset.readable_tables import begin_requests
-    from sojourn_superset.related_users import hide_other_users
+    from sojourn_superset.related_lists import hide_other_objects, hide_other_users
     from sojourn_superset.request_time import bound_request_time
+    from sojourn_superset.security import name_permissions
     from sojourn_superset.sql_lab import keep_limits, read_no_templates, run_at_once
     from sojourn_superset.time_literals import spell_times
     from sojourn_superset.time_offsets import refuse_failed_offsets
@@ -122,6 +123,8 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     count_annotations()
     bound_kept_state(app)
     hide_other_users()
+    hide_other_objects()
+    name_permissions()
     keep_to_owners(app)
     begin_requests(app)
     bound_statements(bound_request_time(app).is_late)

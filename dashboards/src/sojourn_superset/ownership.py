@@ -30,7 +30,6 @@ def keep_to_owners(app: Any) -> None:
     event.listen(db.session, "do_orm_execute", _refuse_statements_on_others)
     event.listen(db.session, "after_flush", _note_new)
     event.listen(db.session, "after_transaction_end", _forget_new)
-    _attach_nothing_by_import()
     app.after_request(_in_words)
 
 
@@ -54,8 +53,6 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
         if type(entity).__name__ == "Slice" and (entity in session.new or _is_changed(entity, "datasource_id")):
             _require_readable_dataset(entity)
     for entity in session.new:
-        if type(entity).__name__ == "SavedQuery" and not security_manager.can_access("can_write", "SavedQuery"):
-            raise _refusal("SavedQuery")
         # A column or metric that an existing dataset gets, or a table that a tab shows.
         if type(entity).__name__ in PARTS:
             _require_own(session, entity)
@@ -237,22 +234,3 @@ def _refusal(kind: str, message: str | None = None) -> Exception:
     g.refused_change = message or f"only its owners can change a {KINDS[whole]}"
     refusal: Exception = ForbiddenError(g.refused_change)
     return refusal
-
-
-def _attach_nothing_by_import() -> None:
-    """Refuse an import that names someone else's dashboard: its charts would be attached, past the session."""
-    from superset import db
-    from superset.commands.dashboard.importers import v1 as dashboards
-    from superset.commands.importers.v1 import assets
-    from superset.models.dashboard import Dashboard
-
-    write = dashboards.import_dashboard
-
-    def write_own(config: dict[str, Any], *args: Any, **options: Any) -> Any:
-        existing = db.session.query(Dashboard).filter_by(uuid=config["uuid"]).first()
-        if existing and _is_restricted():
-            _require_own(db.session(), existing)
-        return write(config, *args, **options)
-
-    for module in (dashboards, assets):
-        module.import_dashboard = write_own

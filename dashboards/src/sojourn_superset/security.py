@@ -63,9 +63,11 @@ VIEWER_PERMISSIONS = frozenset(
     }
 )
 
+#: What an import may write.
+IMPORTED = ("Chart", "Dashboard", "Database", "Dataset", "SavedQuery")
 #: What Superset's Gamma and Alpha may do to things of everybody, whoever made them: change the looks of all pages, tag
-#: what they do not see, read any chart's parameters, empty the cache, and decide who may register. Dashboards need none
-#: of it.
+#: what they do not see, read any chart's parameters, empty the cache, decide who may register, import over what exists,
+#: and export what they may not read. Dashboards need none of it.
 ADMINISTRATORS_ONLY = frozenset(
     {
         ("can_write", "Theme"),
@@ -79,6 +81,11 @@ ADMINISTRATORS_ONLY = frozenset(
         ("can_add", "UserRegistrationsRestAPI"),
         ("can_edit", "UserRegistrationsRestAPI"),
         ("can_delete", "UserRegistrationsRestAPI"),
+        ("can_import_", "ImportExportRestApi"),
+        ("can_export", "ImportExportRestApi"),
+        # With the rows of its datasets, whoever may read them.
+        ("can_export_as_example", "Dashboard"),
+        *(("can_import", kind) for kind in IMPORTED),
     }
 )
 
@@ -215,6 +222,19 @@ def sync_viewer_role(security_manager: Any, database_permission: str | None = No
     if database_permission is not None:
         kept = [security_manager.add_permission_view_menu("database_access", database_permission)]
     role.permissions = permissions + kept
+
+
+def name_permissions() -> None:
+    """Have imports, and exports of rows, need permissions of their own, before Superset registers those of its API."""
+    from superset.charts.api import ChartRestApi
+    from superset.dashboards.api import DashboardRestApi
+    from superset.databases.api import DatabaseRestApi
+    from superset.datasets.api import DatasetRestApi
+    from superset.queries.saved_queries.api import SavedQueryRestApi
+
+    for api in (ChartRestApi, DashboardRestApi, DatabaseRestApi, DatasetRestApi, SavedQueryRestApi):
+        named = {"import_": "import", "export_as_example": "export_as_example"}
+        api.method_permission_name = {**api.method_permission_name, **named}
 
 
 def keep_to_administrators(security_manager: Any) -> None:

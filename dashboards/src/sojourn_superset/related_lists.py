@@ -1,0 +1,68 @@
+"""What Superset lists as related to something: to others than administrators, only what they see anyway.
+
+Superset lists users and roles, with e-mail addresses, to whoever may read a dashboard, as possible owners. Its own
+setting for that (`EXTRA_RELATED_QUERY_FILTERS`) holds neither for all lists nor for users that are asked for by their
+number. It also lists the charts, dashboards and tabs of SQL Lab that use a dataset or a database, drafts of others
+among them, with the filters of each dashboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def hide_other_users() -> None:
+    """Have Superset list its users and roles to administrators only."""
+    from flask import g
+    from flask_appbuilder.models.sqla.filters import FilterInFunction
+    from superset import security_manager
+    from superset.views.base_api import BaseSupersetModelRestApi
+
+    filters_of, add_by_number = (
+        BaseSupersetModelRestApi._get_related_filter,
+        BaseSupersetModelRestApi._add_extra_ids_to_result,
+    )
+
+    def own(model: type) -> list[int] | None:
+        """Return the numbers of a model that the user sees, or None for all."""
+        if model not in (security_manager.user_model, security_manager.role_model) or security_manager.is_admin():
+            return None
+        return [g.user.id] if model is security_manager.user_model else [role.id for role in g.user.roles]
+
+    def filters_of_own(api: Any, datamodel: Any, *arguments: Any) -> Any:
+        filters = filters_of(api, datamodel, *arguments)
+        if (seen := own(datamodel.obj)) is not None:
+            filters.add_filter("id", FilterInFunction, lambda: seen)
+        return filters
+
+    def add_own_by_number(api: Any, datamodel: Any, column: str, numbers: Sequence[int], result: list[Any]) -> None:
+        seen = own(datamodel.obj)
+        add_by_number(api, datamodel, column, [each for each in numbers if seen is None or each in seen], result)
+
+    BaseSupersetModelRestApi._get_related_filter = filters_of_own
+    BaseSupersetModelRestApi._add_extra_ids_to_result = add_own_by_number
+
+
+def hide_other_objects() -> None:
+    """Have Superset list, of what uses a dataset or a database, only what the user may see."""
+    # Superset's own modules can be imported only now that it is configured.
+    from flask import has_request_context
+    from superset import security_manager
+    from superset.daos.chart import ChartDAO
+    from superset.daos.dashboard import DashboardDAO
+    from superset.daos.database import DatabaseDAO
+    from superset.daos.dataset import DatasetDAO
+    from superset.utils.core import get_user_id
+
+    def seen(related: dict[str, Any]) -> dict[str, Any]:
+        if not has_request_context() or security_manager.is_admin():
+            return related
+        for kind, dao in (("charts", ChartDAO), ("dashboards", DashboardDAO)):
+            related[kind] = dao.find_by_ids([each.id for each in related[kind]])
+        tabs = related.get("sqllab_tab_states", [])
+        return related | {"sqllab_tab_states": [tab for tab in tabs if tab.user_id == get_user_id()]}
+
+    for dao in (DatabaseDAO, DatasetDAO):
+        list_all = dao.get_related_objects
+        dao.get_related_objects = staticmethod(lambda number, list_all=list_all: seen(list_all(number)))
