@@ -2,7 +2,7 @@
 
 use crate::call::dtls::DtlsRecords;
 use crate::call::stun::{Class, StunMessage};
-use crate::output::units::microseconds;
+use crate::output::units::{LONGEST_DELAY_NS, microseconds};
 use crate::packet::direction::{Direction, PerDirection};
 
 /// Requests whose answer is awaited, or may be repeated.
@@ -111,11 +111,11 @@ impl Stun {
             return;
         }
         let round_trip_ns = time_ns.saturating_sub(pending.time_ns);
-        if pending.repeated || round_trip_ns < 0 {
+        if pending.repeated || !(0..=LONGEST_DELAY_NS).contains(&round_trip_ns) {
             return;
         }
         self.round_trips += 1;
-        self.round_trip_sum_ns = self.round_trip_sum_ns.saturating_add(round_trip_ns);
+        self.round_trip_sum_ns += round_trip_ns;
         let smallest_ns = self
             .round_trip_min_ns
             .map_or(round_trip_ns, |smallest_ns| smallest_ns.min(round_trip_ns));

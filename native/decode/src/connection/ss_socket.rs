@@ -3,6 +3,8 @@
 
 use std::str::FromStr;
 
+use crate::output::units::LONGEST_DELAY_NS;
+
 /// Bare words that ss prints before the congestion control's name (`tcp_stats_print`).
 const FLAG_WORDS: [&str; 8] = [
     "ts",
@@ -243,14 +245,13 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// An hour: longer than any round trip and any time to retransmit.
-const LONGEST_US: f64 = 3_600_000_000.0;
-
 /// Milliseconds with a fraction, as whole microseconds.
 fn microseconds(text: &str) -> Option<i64> {
     let rounded = (text.parse::<f64>().ok()? * US_PER_MS).round_ties_even();
     #[allow(clippy::cast_possible_truncation)]
-    (0.0..=LONGEST_US).contains(&rounded).then_some(rounded as i64)
+    (0.0..=LONGEST_DELAY_NS as f64 / 1e3)
+        .contains(&rounded)
+        .then_some(rounded as i64)
 }
 
 /// Bit/s, as a whole number or with a prefix (`2.48Gbps`, powers of 1000: `sprint_bw`).

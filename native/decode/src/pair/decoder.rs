@@ -16,6 +16,7 @@ use arrow_array::RecordBatch;
 use crate::capture::recording::CaptureInput;
 use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
+use crate::output::units::LONGEST_DELAY_NS;
 use crate::pair::batch;
 use crate::pair::clock::{ClockEstimate, LowerEdge, WaySpan};
 use crate::pair::flows::FlowNumbers;
@@ -203,7 +204,13 @@ impl PairDecoder {
         }
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         self.give_up_indistinct(&mut surveys);
-        let towards = directions(self.flows.flows(), &surveys);
+        let mut towards = directions(self.flows.flows(), &surveys);
+        if has_impossible_delays(&surveys, &towards) {
+            let packets = self.flows.give_up_all();
+            self.refuse(PairRefusal::ImpossibleDelay, packets, FaultKind::CorruptRecord, "a packet takes more than an hour longer than another from point to point: a clock was set while it was recorded, so no delay is known");
+            surveys.fill(FlowSurvey::default());
+            towards = directions(self.flows.flows(), &surveys);
+        }
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
         let mut floor: Option<TimesSeen> = None;
         let mut sent = 0;
@@ -255,16 +262,25 @@ impl PairDecoder {
                 packets += given_up;
             }
         }
-        if packets == 0 {
-            return;
+        if packets > 0 {
+            let message = format!(
+                "{packets} packets cannot be told apart and some of them are missing at a point, so they have no delays; record at least 96 bytes of each packet"
+            );
+            self.refuse(
+                PairRefusal::IndistinctPacket,
+                packets,
+                FaultKind::IndistinctPackets,
+                &message,
+            );
         }
+    }
+
+    /// Refuse packets that were read.
+    fn refuse(&mut self, reason: PairRefusal, packets: u64, kind: FaultKind, message: &str) {
         self.summary.records_read = self.summary.records_read.saturating_sub(packets);
-        self.summary.refuse_all(PairRefusal::IndistinctPacket, packets);
-        let message = format!(
-            "pair of captures: {packets} packets cannot be told apart and some of them are missing at a point, so they have no delays; record at least 96 bytes of each packet"
-        );
+        self.summary.refuse_all(reason, packets);
         self.summary
-            .fail(Fault::new(FaultKind::IndistinctPackets, message, None));
+            .fail(Fault::new(kind, format!("pair of captures: {message}"), None));
     }
 
     fn next_rows(&mut self, (pass, order): &mut (Pass, RowOrder)) -> Vec<PairedPacket> {
@@ -285,6 +301,24 @@ impl PairDecoder {
         }
         rows
     }
+}
+
+/// Whether packets of a way have delays so different that a clock was set between them.
+fn has_impossible_delays(surveys: &[FlowSurvey], towards: &[bool]) -> bool {
+    [true, false].into_iter().any(|way| {
+        let seen = || {
+            surveys
+                .iter()
+                .zip(towards)
+                .filter(move |(_, towards)| **towards == way)
+                .filter_map(|(survey, _)| survey.times_seen)
+        };
+        let least_ns = seen().map(|seen| seen.least_difference_ns).min();
+        let greatest_ns = seen().map(|seen| seen.greatest_difference_ns).max();
+        greatest_ns
+            .zip(least_ns)
+            .is_some_and(|(greatest_ns, least_ns)| greatest_ns.saturating_sub(least_ns) > LONGEST_DELAY_NS)
+    })
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ struct Keys {
     alike: u64,
     last_before: Option<PayloadWords>,
     last_after: Option<PayloadWords>,
-    is_indistinct: bool,
+    is_given_up: bool,
     /// A packet of TCP has a timestamp at either point.
     is_stamped: bool,
     /// Packets of TCP are recognised by their timestamps too.
@@ -55,7 +55,7 @@ impl Default for Keys {
             alike: 0,
             last_before: None,
             last_after: None,
-            is_indistinct: false,
+            is_given_up: false,
             is_stamped: false,
             by_timestamp: true,
         }
@@ -162,15 +162,23 @@ impl FlowNumbers {
         };
         let packets = keys.packets_before + keys.packets_after;
         let is_missing = matched > 0 && packets > 2 * matched.unsigned_abs();
-        keys.is_indistinct = is_missing && 2 * keys.alike > packets;
-        if keys.is_indistinct { packets } else { 0 }
+        keys.is_given_up = is_missing && 2 * keys.alike > packets;
+        if keys.is_given_up { packets } else { 0 }
+    }
+
+    /// Give all flows up; their packets.
+    pub(crate) fn give_up_all(&mut self) -> u64 {
+        let mut packets = 0;
+        for keys in self.keys.iter_mut().filter(|keys| !keys.is_given_up) {
+            keys.is_given_up = true;
+            packets += keys.packets_before + keys.packets_after;
+        }
+        packets
     }
 
     /// Whether a flow was given up.
-    pub(crate) fn is_indistinct(&self, flow: u32) -> bool {
-        self.keys
-            .get(flow as usize)
-            .is_some_and(|keys| keys.is_indistinct)
+    pub(crate) fn is_given_up(&self, flow: u32) -> bool {
+        self.keys.get(flow as usize).is_some_and(|keys| keys.is_given_up)
     }
 
     pub(crate) fn flows(&self) -> &[DirectedFlow] {

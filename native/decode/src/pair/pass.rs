@@ -72,7 +72,7 @@ impl Side {
             let Some(flow) = flows.number(DirectedFlow::of(packet)) else {
                 return summary.refuse(PairRefusal::TooManyFlows);
             };
-            if flows.is_indistinct(flow) {
+            if flows.is_given_up(flow) {
                 return summary.refuse(PairRefusal::IndistinctPacket);
             }
             summary.records_read += 1;

@@ -1,5 +1,6 @@
 //! Edges of the spin bit in each direction of a flow, with what tells whether time between two of them is an RTT.
 
+use crate::output::units::LONGEST_DELAY_NS;
 use crate::packet::direction::{Direction, PerDirection};
 
 const LONG_HEADER: u8 = 0x80;
@@ -116,9 +117,11 @@ impl Spin {
 
 impl SpinDirection {
     fn packet(&mut self, value: bool, time_ns: i64, other_edge_ns: Option<i64>) {
-        // No time can be told across a clock that was set back.
-        let since =
-            |edge_ns: Option<i64>| Some(time_ns.saturating_sub(edge_ns?)).filter(|since_ns| *since_ns >= 0);
+        // No time can be told across a clock that was set.
+        let since = |edge_ns: Option<i64>| {
+            Some(time_ns.saturating_sub(edge_ns?))
+                .filter(|since_ns| (0..=LONGEST_DELAY_NS).contains(since_ns))
+        };
         self.short_header_packets += 1;
         self.spin_packets += i64::from(value);
         if self.value.is_some_and(|before| before != value) {

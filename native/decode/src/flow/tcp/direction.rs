@@ -402,7 +402,7 @@ impl TcpDirection {
                 .newest_acknowledged
                 .is_some_and(|newest| distance(segment.order, newest) > 0);
             let exact = segment.end == acknowledgement;
-            if exact && !segment.retransmitted && !waited_for_another && time_ns >= segment.sent_ns {
+            if exact && !segment.retransmitted && !waited_for_another {
                 self.rtt.add(time_ns - segment.sent_ns);
             }
             if self
@@ -448,7 +448,7 @@ impl TcpDirection {
                 break;
             }
             self.timestamps.pop_front();
-            if pending.value == value && time_ns >= pending.sent_ns {
+            if pending.value == value {
                 self.timestamp_rtt.add(time_ns - pending.sent_ns);
             }
         }

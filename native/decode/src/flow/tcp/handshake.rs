@@ -1,6 +1,7 @@
 //! The three-way handshake of a TCP connection (RFC 9293, 3.5).
 
 use crate::flow::tcp::sequence::distance;
+use crate::output::units::LONGEST_DELAY_NS;
 use crate::packet::direction::Direction;
 use crate::packet::types::TcpSegment;
 
@@ -82,7 +83,8 @@ impl Handshake {
 
     /// SYN to the acknowledgement of SYN-ACK; `None` unless each of the three passed, and none twice until then.
     pub(crate) fn rtt_ns(&self) -> Option<i64> {
-        // It is negative where the clock was set back meanwhile.
-        self.rtt_ns.filter(|rtt_ns| !self.repeated && *rtt_ns >= 0)
+        // Others show that the clock was set meanwhile.
+        self.rtt_ns
+            .filter(|rtt_ns| !self.repeated && (0..=LONGEST_DELAY_NS).contains(rtt_ns))
     }
 }

@@ -1,6 +1,6 @@
 //! Round-trip times of one direction of a TCP connection.
 
-use crate::output::units::microseconds;
+use crate::output::units::{LONGEST_DELAY_NS, microseconds};
 
 /// Raw and smoothed RTT of the data of one direction.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,7 +19,11 @@ impl RttStatistics {
     /// RFC 6298, 2.3.
     const ALPHA: f64 = 1.0 / 8.0;
 
+    /// Take a sample, unless a clock was set while it was taken.
     pub(crate) fn add(&mut self, sample_ns: i64) {
+        if !(0..=LONGEST_DELAY_NS).contains(&sample_ns) {
+            return;
+        }
         let sample_us = sample_ns as f64 / 1e3;
         if self.samples == 0 {
             self.min_ns = sample_ns;
@@ -35,7 +39,7 @@ impl RttStatistics {
             self.smoothed_max_us = self.smoothed_max_us.max(self.smoothed_us);
         }
         self.samples += 1;
-        self.sum_ns = self.sum_ns.saturating_add(sample_ns);
+        self.sum_ns += sample_ns;
         self.smoothed_sum_us += self.smoothed_us;
     }
 
@@ -84,7 +88,8 @@ mod tests {
     fn smoothing_follows_rfc_6298() {
         let mut rtt = RttStatistics::default();
         assert_eq!(rtt.min_us(), None);
-        for sample_us in [100_000, 180_000, 20_000] {
+        // A clock that was set gives no sample.
+        for sample_us in [100_000, 3_600_000_001, 180_000, -1, 20_000] {
             rtt.add(sample_us * 1000);
         }
         // 100, then 7/8 100 + 1/8 180 = 110, then 7/8 110 + 1/8 20 = 98.75.

@@ -116,6 +116,30 @@ fn packets_that_look_alike_have_no_delays_once_some_are_lost() {
 }
 
 #[test]
+fn a_pair_whose_clock_was_set_has_no_delays() {
+    for (set_us, is_possible) in [(3_500_000_000, true), (3_700_000_000, false)] {
+        let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
+        for n in 0..100u16 {
+            let time_us = u32::from(n) * 10_000;
+            before.record(time_us, &frame(true, n + 1, 64));
+            after.record(
+                time_us + if n < 50 { 20_000 } else { set_us },
+                &frame(true, n + 1, 64),
+            );
+        }
+        let options = PairOptions::of_rate(1_000_000_000);
+        let (sums, _, summary) = decode(&[before.content], &[after.content], options);
+        assert_eq!(sums.all.delivered, if is_possible { 100 } else { 0 });
+        assert_eq!(summary.records_read, if is_possible { 200 } else { 0 });
+        assert_eq!(
+            summary.refused.get("impossible_delay").copied().unwrap_or(0),
+            200 - summary.records_read
+        );
+        assert_eq!(summary.fault.is_some(), !is_possible);
+    }
+}
+
+#[test]
 fn captures_with_different_snap_lengths_are_matched_by_what_both_have() {
     for snap in [64, 50, 44, 42] {
         let (before, after) = snapped(snap, 10_000, true, |n| n % 10 == 3);
