@@ -11,15 +11,17 @@
         ending.rate_bps as second_rate_bps,
         median(recent.rate_bps) as rate_bps
     from {{ rates }} as ending
-    cross join (
-        {%- for seconds in range(5) %}
-        select {{ seconds }} as seconds_earlier{{ '' if loop.last else ' union all' }}
-        {%- endfor %}
-    ) as window_seconds
-    inner join {{ rates }} as recent
+    inner join (
+        select
+            profile_id,
+            second,
+            rate_bps,
+            {{ each_whole_number_below(5) }} as seconds_later
+        from {{ rates }}
+    ) as recent
         on
             ending.profile_id = recent.profile_id
-            and ending.second - window_seconds.seconds_earlier = recent.second
+            and ending.second = recent.second + recent.seconds_later
     group by ending.profile_id, ending.step_number, ending.second, ending.rate_bps
 {%- endmacro %}
 

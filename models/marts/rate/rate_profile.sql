@@ -66,60 +66,73 @@ named as (
     from profiles
 ),
 
+-- A group for each second takes the memory of its key.
+numbered as (
+    select
+        profile_id,
+        exclusion_reason,
+        rate_profile_id,
+        dense_rank() over (order by rate_profile_id) as rate_profile_number
+    from named
+),
+
 seconds as (
     select
-        named.rate_profile_id,
+        numbered.rate_profile_number,
         rates.second,
         cast(max(rates.link_rate_bps) as double) as link_rate_bps,
-        count(case when named.exclusion_reason is null then 1 end) as runs,
-        count(named.exclusion_reason) as excluded_runs,
-        median(case when named.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
+        count(case when numbered.exclusion_reason is null then 1 end) as runs,
+        count(numbered.exclusion_reason) as excluded_runs,
+        median(case when numbered.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
         percentile_cont(0.25) within group (
-            order by case when named.exclusion_reason is null then rates.rate_bps end
+            order by case when numbered.exclusion_reason is null then rates.rate_bps end
         ) as rate_q1_bps,
         percentile_cont(0.75) within group (
-            order by case when named.exclusion_reason is null then rates.rate_bps end
+            order by case when numbered.exclusion_reason is null then rates.rate_bps end
         ) as rate_q3_bps
-    from named
+    from numbered
     inner join rates
-        on named.profile_id = rates.profile_id
-    group by named.rate_profile_id, rates.second
+        on numbered.profile_id = rates.profile_id
+    group by numbered.rate_profile_number, rates.second
 ),
 
 described as (
     select distinct
-        rate_profile_id,
-        study_id,
-        role,
-        rate_basis,
-        workload,
-        direction,
-        bandwidth_bps,
-        bandwidth_programme,
-        rtt_ms,
-        aqm,
-        queue_size_bdp,
-        queue_size_bytes,
-        queue_limit_packets,
-        queue_label,
-        congestion_control,
-        application,
-        rival_application,
-        start_order,
-        testbed,
-        queue_scheme,
-        congested_direction,
-        opposite_link,
-        participants,
-        call_view,
-        ecn,
-        l4s
+        numbered.rate_profile_number,
+        named.rate_profile_id,
+        named.study_id,
+        named.role,
+        named.rate_basis,
+        named.workload,
+        named.direction,
+        named.bandwidth_bps,
+        named.bandwidth_programme,
+        named.rtt_ms,
+        named.aqm,
+        named.queue_size_bdp,
+        named.queue_size_bytes,
+        named.queue_limit_packets,
+        named.queue_label,
+        named.congestion_control,
+        named.application,
+        named.rival_application,
+        named.start_order,
+        named.testbed,
+        named.queue_scheme,
+        named.congested_direction,
+        named.opposite_link,
+        named.participants,
+        named.call_view,
+        named.ecn,
+        named.l4s
     from named
+    inner join numbered
+        on named.profile_id = numbered.profile_id
 ),
 
 final as (
     select
-        seconds.rate_profile_id,
+        described.rate_profile_id,
         seconds.second,
         described.study_id,
         described.role,
@@ -155,7 +168,7 @@ final as (
         case when seconds.runs > 1 then seconds.rate_q3_bps end as rate_q3_bps
     from seconds
     inner join described
-        on seconds.rate_profile_id = described.rate_profile_id
+        on seconds.rate_profile_number = described.rate_profile_number
 )
 
 select * from final
