@@ -42,8 +42,8 @@ def corners() -> dict[str, dict[str, float]]:
         rows |= {f"{name}-least": {**USUAL, name: least}, f"{name}-most": {**USUAL, name: most}}
     for number, values in enumerate(itertools.product(*(bounds[name] for name in TOGETHER))):
         rows[f"corner-{number}"] = {**USUAL, **dict(zip(TOGETHER, values, strict=True))}
-    week = {"window_end_ns": USUAL["start_ns"] + 604_800}
-    return rows | {"long": {**USUAL, **week}, "early": {**USUAL, **dict(zip(TIMES, (0, 0, 604_800), strict=True))}}
+    day = {"window_end_ns": USUAL["start_ns"] + 86_400}
+    return rows | {"long": {**USUAL, **day}, "early": {**USUAL, **dict(zip(TIMES, (0, 0, 86_400), strict=True))}}
 
 
 def described(rows: dict[str, dict[str, float]], folder: Path) -> None:

@@ -9,7 +9,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
 from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description, steps_of
 from sojourn_ingest.formats.study.study_table import KnownStudy, StudyTable, tables_of
-from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS
+from sojourn_ingest.schema.shared_columns import LONGEST_RUN_S
 
 CONTEXT = Context(pseudonymiser=Pseudonymiser(b"key"), fingerprint=lambda _: "")
 
@@ -186,7 +186,7 @@ def test_a_number_that_no_run_has_is_refused_with_the_bounds(tmp_path: Path) -> 
     (tmp_path / "study.yaml").write_text(text + fields)
     at = 1_777_629_600
     rows_of = {
-        "usual": f"1,0.05,fifo 9000,{at},{at},{at + 604_800}",
+        "usual": f"1,0.05,fifo 9000,{at},{at},{at + 86_400}",
         "rate": f"0,0.05,fifo 9000,{at},{at},{at + 60}",
         "faster": f"10000001,0.05,fifo 9000,{at},{at},{at + 60}",
         "delay": f"1,-0.05,fifo 9000,{at},{at},{at + 60}",
@@ -205,7 +205,7 @@ def test_a_number_that_no_run_has_is_refused_with_the_bounds(tmp_path: Path) -> 
         "run.bandwidth_bps: not within 1 to 10,000,000,000,000": 2,
         "run.rtt_ms: not within 0 to 3,600,000": 2,
         "run.queue_size_bytes: not convertible": 1,
-        "run: start and window span more than 7 days": 2,
+        "run: start and window span more than 24 h": 2,
         "run: the window does not end 1 ms after its start": 2,
     }
 
@@ -222,9 +222,9 @@ def test_of_rows_with_one_key_the_first_counts(runs: StudyTable, tmp_path: Path)
     assert reading.refused == {"run: another row has the same run_id": 1}
 
 
-def test_the_models_have_as_many_days_of_a_run_as_the_readers(repository: Path) -> None:
+def test_the_models_have_as_many_seconds_of_a_run_as_the_readers(repository: Path) -> None:
     model = (repository / "models/intermediate/rate/int_capture_second.sql").read_text()
-    assert f"longest_run_ns = {LONGEST_RUN_DAYS} * 86400 * 1000000000" in model
+    assert f"longest_run_ns = {LONGEST_RUN_S} * 1000000000" in model
 
 
 def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_path: Path) -> None:
@@ -340,6 +340,11 @@ def test_scores_outside_the_scale_of_their_metric_are_refused_by_metric(tmp_path
     ("before", "after", "message"),
     [
         ("at_s: 30", "at_s: 0", "the steps must start at 0 s, in chronological order"),
+        (
+            "[{ at_s: 0, bandwidth_bps: 2000000 },",
+            f"[{', '.join(f'{{ at_s: {second}, bandwidth_bps: 1 }}' for second in range(3601))},",
+            "List should have at most 3600 items",
+        ),
         ("at_s: 0,", "at_s: 10,", "the steps must start at 0 s, in chronological order"),
         ("          end_ns: { from: epoch, unit: epoch s }\n", "", "needs both start_ns and end_ns"),
     ],

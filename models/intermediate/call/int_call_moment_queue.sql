@@ -25,7 +25,7 @@ steps as (
         count(*) as packets,
         count(case when packets.fate in ('dropped_at_enqueue', 'dropped_in_queue') then 1 end) as dropped_packets,
         count(packets.sojourn_ns) as timed_packets,
-        cast(sum(packets.sojourn_ns) as bigint) as delay_sum_ns,
+        cast(sum(cast(packets.sojourn_ns as decimal(19, 0))) as decimal(38, 0)) as delay_sum_ns,
         max(packets.sojourn_ns) as delay_max_ns
     from packets
     inner join moment_runs

@@ -80,7 +80,7 @@ final as (
         count(case when is_unplayed and not coalesce(follows_unplayed, false) then 1 end) as loss_runs_of_stream,
         count(case when is_unplayed and not coalesce(follows_unplayed_in_interval, false) then 1 end) as loss_runs,
         count(case when not is_unplayed then delay_ns end) as timed_packets,
-        cast(sum(case when not is_unplayed then delay_ns end) as bigint) as delay_sum_ns
+        cast(sum(cast(case when not is_unplayed then delay_ns end as decimal(19, 0))) as decimal(38, 0)) as delay_sum_ns
     from followed
     group by
         study_id,

@@ -45,7 +45,7 @@ of_window as (
         cast(sum(discarded_packets) as bigint) as discarded_packets,
         cast(sum(loss_runs_of_stream) as bigint) as loss_runs,
         cast(sum(timed_packets) as bigint) as timed_packets,
-        cast(sum(delay_sum_ns) as bigint) as delay_sum_ns
+        cast(sum(delay_sum_ns) as decimal(38, 0)) as delay_sum_ns
     from intervals
     group by
         study_id,

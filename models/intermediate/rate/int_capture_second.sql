@@ -1,6 +1,6 @@
 -- Bytes of each role in each whole second since the run's start, from the run's captures. A second without packets has 0 bytes.
--- A manifest describes 7 days at most; a capture may hold packets of years later.
-{% set longest_run_ns = 7 * 86400 * 1000000000 %}
+-- A manifest describes a day at most; a capture may hold packets of years later.
+{% set longest_run_ns = 86400 * 1000000000 %}
 {% set observed_ns = 'least(greatest(sources.last_observation_ns - runs.start_ns, 0), ' ~ longest_run_ns ~ ')' %}
 with
 
@@ -39,12 +39,12 @@ recognised_captures as (
     where role in {{ competing_roles() }}
 ),
 
-seconds as (
+observed as (
     select
         runs.study_id,
         runs.run_id,
         sources.measurement,
-        {{ each_whole_number_below(integer_divide(observed_ns, 1000000000)) }} as second
+        {{ observed_ns }} as observed_ns
     from runs
     inner join sources
         on
@@ -55,6 +55,12 @@ seconds as (
             sources.study_id = recognised_captures.study_id
             and sources.run_id = recognised_captures.run_id
             and sources.measurement = recognised_captures.measurement
+),
+
+seconds as (
+    {{ rows_of_whole_numbers_below(
+        'observed', ['study_id', 'run_id', 'measurement'], integer_divide('observed_ns', 1000000000), 'second'
+    ) }}
 ),
 
 role_seconds as (

@@ -49,6 +49,23 @@ def test_seeds_have_the_rows_of_their_file_with_the_declared_types(models: Model
     assert [row["quantile_per_mille"] for row in rows] == sorted(int(line) for line in lines[1:])
 
 
+def test_a_run_of_any_length_has_each_of_its_seconds_once(repository: Path, tmp_path: Path) -> None:
+    models = ModelsInMemory(repository / "models", Lake(tmp_path))
+    lengths = (0, 1, 999, 1000, 1001, 86_400)
+    models.put(
+        "int_run_described",
+        "select 's' as study_id, 'r' || s as run_id, 5 as window_start_ns, 5 + cast(s as bigint) * 1000000000 as window_end_ns, "
+        f"true as has_queue_log, false as has_capture_after from unnest([{', '.join(map(str, lengths))}]) as t(s)",
+    )
+    counted = models.select(
+        "select count(*) as seconds, count(distinct second) as different, max(second) as last from {int_run_second} "
+        "group by run_id order by seconds",
+        "int_run_second",
+    )
+    models.close()
+    assert [tuple(row.values()) for row in counted] == [(each, each, each - 1) for each in lengths if each]
+
+
 def test_an_unknown_name_is_refused(models: ModelsInMemory) -> None:
     with pytest.raises(UnknownModelError, match="no_such_mart"):
         models.table("no_such_mart")

@@ -9,7 +9,7 @@ from sojourn_ingest.schema.shared_columns import (
     FLOAT,
     INT32,
     INT64,
-    LONGEST_RUN_DAYS,
+    LONGEST_RUN_S,
     PROVENANCE,
     QUEUE_SIZE,
     RATE_BPS,
@@ -32,7 +32,7 @@ RUN_MEASUREMENT = Table(
             FLOAT,
             "time over which the bytes were received",
             "ms",
-            bounds=(1, 86_400_000 * LONGEST_RUN_DAYS),
+            bounds=(1, 1000 * LONGEST_RUN_S),
         ),
         Column("queuing_delay_mean_ms", FLOAT, "mean queuing delay over dequeued packets", "ms", bounds=DELAY_MS),
         Column("queue_mean_packets", FLOAT, "mean queue length over dequeued packets", bounds=COUNT),
@@ -76,7 +76,7 @@ RATE_PROFILE = Table(
         Column("study_id", STRING, "study", nullable=False),
         Column("profile_number", INT32, "number of the run in its file, from 0", nullable=False, bounds=(0, 2**31 - 1)),
         Column(
-            "second", INT32, "second of the run, from 0", "s", nullable=False, bounds=(0, 86_400 * LONGEST_RUN_DAYS)
+            "second", INT32, "second of the run, from 0", "s", nullable=False, bounds=(0, LONGEST_RUN_S)
         ),
         Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False, bounds=(0, RATE_BPS[1])),
         Column("workload", STRING, "workload", nullable=False),

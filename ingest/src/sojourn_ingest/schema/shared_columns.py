@@ -12,8 +12,8 @@ INT64 = "int64"
 FLOAT = "float64"
 BOOL = "bool"
 
-LONGEST_RUN_DAYS = 7
-"""From the first to the last time that a run states: models have a row for each second of it."""
+LONGEST_RUN_S = 86_400
+"""A day, from the first to the last time that a run states: models have a row for each second of it."""
 SHORTEST_WINDOW_MS = 1
 RATE_BPS = (1, 10**13)
 DELAY_MS = (0, 3_600_000)

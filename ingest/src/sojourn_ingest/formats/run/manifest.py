@@ -18,7 +18,7 @@ from sojourn_ingest.formats.run.declared_flow import DeclaredFlow, ManifestPart,
 from sojourn_ingest.schema.shared_columns import (
     COUNT,
     DELAY_MS,
-    LONGEST_RUN_DAYS,
+    LONGEST_RUN_S,
     QUEUE_SIZE,
     RATE_BPS,
     SHORTEST_WINDOW_MS,
@@ -28,7 +28,7 @@ from sojourn_ingest.yaml_text import load_yaml, refuse_many_values
 
 SCHEMA = "testbed-manifest/1"
 #: Of what is read of a manifest: a field of the same name as a column of the lake's ``run`` is a fact, and raises it.
-VERSION = "run-manifest-12"
+VERSION = "run-manifest-13"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 #: Rules, and names of servers in them: a capture's flows are compared with each.
@@ -241,10 +241,10 @@ class Manifest(ManifestPart):
         )
         if self.window is not None:
             times_s += [self.window.start_epoch_s, self.window.end_epoch_s]
-        days = (max(times_s) - min(times_s)) / 86400 if times_s else 0
-        if days > LONGEST_RUN_DAYS:
+        span_s = max(times_s) - min(times_s) if times_s else 0
+        if span_s > LONGEST_RUN_S:
             raise ValueError(
-                f"t0, window and phases span {days:,.0f} days, a run {LONGEST_RUN_DAYS} at most; "
+                f"t0, window and phases span {span_s / 3600:,.0f} h, a run {LONGEST_RUN_S // 3600} h at most; "
                 "give epoch_s, start_epoch_s and end_epoch_s in seconds since 1970"
             )
         return self

@@ -25,7 +25,7 @@ from sojourn_ingest.formats.content.description_file import (
 )
 from sojourn_ingest.formats.interface import Context, Facts, Format, Reading, Source
 from sojourn_ingest.schema import TABLES, Column, table
-from sojourn_ingest.schema.shared_columns import DELAY_MS, LONGEST_RUN_DAYS, RATE_BPS
+from sojourn_ingest.schema.shared_columns import DELAY_MS, LONGEST_RUN_S, RATE_BPS
 
 MARKER = "sojourn_study: 1"
 
@@ -235,10 +235,14 @@ class DemandRule(BaseModel, extra="forbid"):
     workload: str = "same"
 
 
+#: One for each second of an hour.
+MOST_STEPS = 3_600
+
+
 class BandwidthStep(BaseModel, extra="forbid"):
     """One rate of a programme, and the second of the run at which it is set."""
 
-    at_s: int = Field(ge=0, le=LONGEST_RUN_DAYS * 86_400)
+    at_s: int = Field(ge=0, le=LONGEST_RUN_S)
     bandwidth_bps: int = Field(ge=RATE_BPS[0], le=RATE_BPS[1])
     #: Where the programme changes the round-trip time too.
     rtt_ms: float | None = Field(default=None, ge=DELAY_MS[0], le=DELAY_MS[1])
@@ -248,7 +252,8 @@ class BandwidthProgramme(BaseModel, extra="forbid"):
     """A programme by which the bottleneck's rate changes within a run."""
 
     name: str
-    steps: list[BandwidthStep] = Field(min_length=1)
+    #: Models compare each packet and second of a run with each step.
+    steps: list[BandwidthStep] = Field(min_length=1, max_length=MOST_STEPS)
 
     @model_validator(mode="after")
     def _check(self) -> BandwidthProgramme:
@@ -371,7 +376,7 @@ class StudyDescriptionFile(Format):
 
     name = "study_description"
     holds_addresses = False
-    version = "study-description-2"
+    version = "study-description-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line near its start."""

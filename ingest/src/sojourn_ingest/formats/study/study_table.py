@@ -37,7 +37,7 @@ from sojourn_ingest.formats.study.study_description import (
     unit_factor,
 )
 from sojourn_ingest.schema import Column, table
-from sojourn_ingest.schema.shared_columns import LONGEST_RUN_DAYS, SHORTEST_WINDOW_MS
+from sojourn_ingest.schema.shared_columns import LONGEST_RUN_S, SHORTEST_WINDOW_MS
 from sojourn_ingest.validation_message import one_line
 
 DURATION = r"^(?:(?P<days>\d{1,9}) days? )?(?P<hours>\d{1,9}):(?P<minutes>\d{1,9}):(?P<seconds>\d{1,9})(?:\.\d+)?$"
@@ -80,7 +80,7 @@ class StudyTable(Format):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-7+{self.study.content_hash[:12]}"
+        return f"study-table-8+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
@@ -298,8 +298,8 @@ def _wrong_runs(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:
     if not given:
         return []
     span_ns = pc.subtract(pc.max_element_wise(*given), pc.min_element_wise(*given))
-    reason = f"start and window span more than {LONGEST_RUN_DAYS} days"
-    wrong = [(reason, pc.fill_null(pc.greater(span_ns, LONGEST_RUN_DAYS * 86_400 * 10**9), False))]
+    reason = f"start and window span more than {LONGEST_RUN_S // 3600} h"
+    wrong = [(reason, pc.fill_null(pc.greater(span_ns, LONGEST_RUN_S * 10**9), False))]
     if columns.keys() >= {"window_start_ns", "window_end_ns"}:
         window_ns = pc.subtract(columns["window_end_ns"], columns["window_start_ns"])
         is_short = pc.fill_null(pc.less(window_ns, SHORTEST_WINDOW_MS * 10**6), False)
