@@ -1,5 +1,5 @@
--- Every whole second of the window, so that a second without packets counts as zero and is not missing. Only for runs of which something was
--- recorded: a table of a study may have thousands of runs of several days.
+-- Every whole second of the window, so that a second without packets counts as zero and is not missing. Only for runs of which something
+-- was recorded: a table of a study may have thousands of runs of many hours.
 with
 
 runs as (
