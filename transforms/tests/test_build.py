@@ -146,6 +146,20 @@ def test_a_project_of_a_wheel_builds_without_dbt_and_a_failing_test_publishes_no
     assert "error: planted_failure fails at 1 row: planted 1; nothing was published" in failed.stderr
     assert read_pointer(var / "snapshots") == served
 
+    # Of files that came since, one may be at fault: it can be taken out.
+    other = sample / "1000k_rtt50_taildrop-2bdp_none_video_solo_rep2"
+    subprocess.run([str(SOJOURN), "ingest", str(other)], env=environment, check=True, capture_output=True)
+    failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
+    assert f"the previous build is still served, without {other}/" in failed.stderr
+    assert "and 2 more; to take a file out of the lake, run `sojourn maintain expire --source FILE`" in failed.stderr
+    expire = [str(SOJOURN), "maintain", "expire", "--source", os.path.relpath(other)]
+    shown = subprocess.run([*expire, "--dry-run"], env=environment, check=True, capture_output=True, text=True)
+    assert f"{other}/manifest.json: 1" in shown.stdout
+    assert Lake(var / "lake").values("run", "run_id") == {run.name, other.name}
+    subprocess.run([*expire, "--yes"], env=environment, check=True, capture_output=True)
+    subprocess.run([str(SOJOURN), "ingest", str(other)], env=environment, check=True, capture_output=True)
+    assert Lake(var / "lake").values("run", "run_id") == {run.name}
+
     # Models that are changed need the compiler.
     (project / "tests" / "planted_failure.sql").write_text("select 2 as planted")
     failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)

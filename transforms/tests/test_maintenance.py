@@ -179,7 +179,11 @@ def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path)
     put(lake, "/old", "c1", 1.0, modified_ns=10 * DAY_NS)
     put(lake, "/new", "c2", 2.0, modified_ns=20 * DAY_NS)
     packed = compacted(lake)
-    plan = plan_expiry(packed, ["qoe_score"], 15 * DAY_NS)
+    plan = plan_expiry(packed, ["qoe_score"], before_ns=15 * DAY_NS)
+    for sources in (["/old"], ["/new", "/old"]):
+        assert plan_expiry(packed, ["qoe_score"], before_ns=15 * DAY_NS, sources=sources) == plan
+        assert len(plan_expiry(packed, ["qoe_score"], sources=sources)) == len(sources)
+    assert plan_expiry(packed, ["qoe_score"], sources=["/ol"]) == []
     assert [(item.commit.source_path, item.rows) for item in plan] == [("/old", 1)]
     assert scores(packed) == [1.0, 2.0]
     with packed.writing():
@@ -189,7 +193,7 @@ def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path)
         remaining = {"as it stands": packed, "read again": Lake(lake.root)}.get(state) or compacted(packed)
         assert scores(remaining) == [2.0]
         assert outcomes(remaining) == [("/new", None), ("/old", "expired")]
-        assert plan_expiry(remaining, ["qoe_score"], 15 * DAY_NS) == []
+        assert plan_expiry(remaining, ["qoe_score"], before_ns=15 * DAY_NS) == []
     # The attempt is still known, so the file is not read again.
     assert [commit.status for commit in Lake(lake.root).at_path("/old")] == ["ok"]
 

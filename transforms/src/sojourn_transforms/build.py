@@ -64,6 +64,8 @@ SNAPSHOT_RATIO = 0.3
 
 #: Of a Parquet file of a wide table: measured with 1,000 and with 4,000 of them.
 OPEN_FILE_BYTES = 2**18
+#: Files that the message of a build that failed lists.
+SHOWN_SOURCES = 3
 LIBRARIES = ("duckdb", "numpy", "pyarrow", "scipy", "statsmodels")
 """The libraries whose versions a build notes, beside those of dbt: of other versions figures and the bytes of files may
 differ in the last bits."""
@@ -221,9 +223,7 @@ def _build_and_publish(
                 if isinstance(error, duckdb.Error):
                     raise
                 advice = "; `sojourn build --full` counts all connections again" if COUNTED_ONCE in str(error) else ""
-                raise BuildError(
-                    f"{error}; nothing was published, and the previous build is still served{advice}"
-                ) from error
+                raise BuildError(f"{error}; {_unpublished(paths, lake)}{advice}") from error
         description = {
             "engine": engine.name,
             "sojourn_version": __version__,
@@ -251,7 +251,7 @@ def _build_and_publish(
                 memory=engine.memory,
             )
         except RepeatedKeyError as error:
-            raise BuildError(f"{error}; nothing was published, and the previous build is still served") from error
+            raise BuildError(f"{error}; {_unpublished(paths, lake)}") from error
     unknown = [
         f"{folder} may contain a forgotten host: it is not removed, since no build.json names it; "
         "remove it if it is a build"
@@ -301,6 +301,19 @@ def _changes(before: Datasets, after: Datasets) -> list[MartChange]:
         for name, published in after.items()
         if published != before.get(name)
     ]
+
+
+def _unpublished(paths: Paths, lake: Lake) -> str:
+    """Say what is served instead, which files it does not have, and how to take a file out of the lake."""
+    served = current_build(paths.snapshots)
+    before = {each["content_hash"] for each in served["inputs"]} if served else set()
+    new = [each["source_path"] for each in _inputs(lake) if each["content_hash"] not in before]
+    listed = ", ".join(new[:SHOWN_SOURCES])
+    more = f" and {len(new) - SHOWN_SOURCES:,} more" if len(new) > SHOWN_SOURCES else ""
+    still = "nothing was published" if served is None else "nothing was published, and the previous build is still served"
+    without = f", without {listed}{more}" if served and new else ""
+    advice = "; to take a file out of the lake, run `sojourn maintain expire --source FILE`" if new else ""
+    return f"{still}{without}{advice}"
 
 
 def _inputs(lake: Lake) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from sojourn_process.printable import counted, markup, output_console
 from sojourn_transforms.spark.session import SparkError, SparkSettings, spark_session
 
 DAY_NS = 86_400 * 10**9
+SHOWN_SOURCES = 20
 
 
 def _fail(message: str) -> typer.Exit:
@@ -122,8 +123,10 @@ def _say_plan(out: Console, plan: CompactionPlan, verb: str) -> None:
         out.print(f"{counted(plan.loose_commits, 'commit')} {verb} combined into a pack", highlight=False)
 
 
-def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: bool, yes: bool) -> None:
-    """Say which rows have a source file older than ``age_days``; if that is confirmed, remove them.
+def run_expiry(
+    var: Path | None, tables: list[str], age_days: int | None, sources: list[str], *, dry_run: bool, yes: bool
+) -> None:
+    """Say which rows have a source that is older than ``age_days`` and among ``sources``; if confirmed, remove them.
 
     Raises
     ------
@@ -132,12 +135,12 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
     typer.Exit
         With status 1 if another process writes.
     """
-    before_ns = time.time_ns() - age_days * DAY_NS
+    before_ns = None if age_days is None else time.time_ns() - age_days * DAY_NS
     paths = Paths.from_environment(var)
     require_lake(paths)
     lake = paths.open_lake()
     out = output_console()
-    expiries = plan_expiry(lake, tables, before_ns)
+    expiries = plan_expiry(lake, tables, before_ns=before_ns, sources=sources)
     if not expiries:
         out.print("nothing to expire")
         return
@@ -147,7 +150,7 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
         return
     try:
         with lake.writing():
-            expiries = plan_expiry(lake, tables, before_ns)
+            expiries = plan_expiry(lake, tables, before_ns=before_ns, sources=sources)
             for expiry in expiries:
                 expire(lake, expiry)
             lake.remove_leftovers()
@@ -158,5 +161,10 @@ def run_expiry(var: Path | None, tables: list[str], age_days: int, *, dry_run: b
 
 
 def _say_expiries(out: Console, expiries: Sequence[Expiry], verb: str) -> None:
+    for expiry in expiries[:SHOWN_SOURCES]:
+        what = f"{counted(expiry.rows, 'row')} of {', '.join(expiry.tables)}"
+        out.print(f"{markup(expiry.commit.source_path)}: {what}", soft_wrap=True, highlight=False)
+    if len(expiries) > SHOWN_SOURCES:
+        out.print(f"and of {counted(len(expiries) - SHOWN_SOURCES, 'more source')}", highlight=False)
     rows = sum(expiry.rows for expiry in expiries)
     out.print(f"{counted(rows, 'row')} of {counted(len(expiries), 'source')} {verb}", highlight=False)

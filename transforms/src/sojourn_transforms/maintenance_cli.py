@@ -122,33 +122,49 @@ def compact_command(
     run_compaction(var, small_mib, target_mib, dry_run, (master, spark_conf or []) if engine == "spark" else None)
 
 
-@maintain.command("expire", short_help="Remove rows of old files.")
+@maintain.command("expire", short_help="Remove rows of old or given files.")
 def expire_command(
-    older_than: Annotated[str, typer.Option(help="Age of the source file, in days: 365d.")],
+    older_than: Annotated[str | None, typer.Option(help="Age of the source file, in days: 365d.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Source file, or folder with source files; may be repeated."),
+    ] = None,
     table: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
-            metavar="TABLE", click_type=FACTS, help=f"Table to remove rows from; may be repeated. {FACTS.listed}"
+            metavar="TABLE",
+            click_type=FACTS,
+            help="Table to remove rows from; may be repeated. Required without --source, otherwise all by default. "
+            f"{FACTS.listed}",
         ),
-    ],
+    ] = None,
     var: VarOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Remove rows of some tables whose source file is older than a number of days, by its modification time.
+    """Remove rows of source files that are older than a number of days, by their modification time, or given.
 
     The command lists what it would remove, and asks for a confirmation. The outcome of each file stays on record, so
-    a later ingest does not bring the rows back.
+    a later ingest does not bring the rows back unless the file has changed.
 
     For example:
 
       sojourn maintain expire --table packet --older-than 90d --dry-run
 
       sojourn maintain expire --table packet --older-than 90d --yes
+
+      sojourn maintain expire --source captures/run-7
     """
-    age = re.fullmatch(r"(\d+)d", older_than)
-    if age is None:
+    if not source and (not older_than or not table):
+        raise typer.BadParameter("give --source, or both --older-than and --table")
+    age = re.fullmatch(r"(\d+)d", older_than) if older_than else None
+    if older_than and age is None:
         raise typer.BadParameter("give a number of days, such as 365d", param_hint="--older-than")
+    from sojourn_ingest.remote import as_path
+    from sojourn_ingest.session.recorded_paths import path_text
     from sojourn_transforms.maintenance import run_expiry
 
-    run_expiry(var, table, int(age.group(1)), dry_run=dry_run, yes=yes)
+    tables = table or [name for name in TABLES if name != "ingest_outcome"]
+    # As the lake lists it, or as the path of a file here.
+    names = [name for each in source or () for name in (each.rstrip("/"), path_text(as_path(each).resolve()))]
+    run_expiry(var, tables, int(age.group(1)) if age else None, names, dry_run=dry_run, yes=yes)

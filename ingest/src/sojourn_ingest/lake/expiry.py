@@ -1,8 +1,8 @@
-"""Retention: the facts of old sources are removed, and their outcomes stay on record."""
+"""Expiry: the facts of old or named sources are removed, and their outcomes stay on record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -18,23 +18,35 @@ EXPIRED = "expired"
 
 @dataclass(frozen=True)
 class Expiry:
-    """Facts of one commit that retention would remove."""
+    """Facts of one commit that would be removed."""
 
     commit: Commit
     tables: tuple[str, ...]
     rows: int
 
 
-def plan_expiry(lake: Lake, tables: Iterable[str], before_ns: int) -> list[Expiry]:
-    """Return the facts of some tables whose source was last modified before a time, in nanoseconds since 1970."""
+def plan_expiry(
+    lake: Lake, tables: Iterable[str], *, before_ns: int | None = None, sources: Collection[str] = ()
+) -> list[Expiry]:
+    """Return the facts of some tables, of sources that were last modified before a time and that are named.
+
+    The time is in nanoseconds since 1970; without it, or without names, that is no condition. A name is the path of a
+    file, or of a folder with all files in it.
+    """
     wanted = set(tables)
     expired = []
     for commit in lake.live():
         files = [file for file in commit.files if file.table in wanted]
-        if files and commit.modified_ns < before_ns:
+        is_old = before_ns is None or commit.modified_ns < before_ns
+        if files and is_old and (not sources or _is_of(commit, sources)):
             names = tuple(sorted({file.table for file in files}))
             expired.append(Expiry(commit, names, sum(file.rows for file in files)))
     return expired
+
+
+def _is_of(commit: Commit, sources: Collection[str]) -> bool:
+    paths = [commit.source_path, *(part.source_path for part in commit.parts)]
+    return any(path == source or path.startswith(f"{source}/") for path in paths for source in sources)
 
 
 def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
@@ -44,7 +56,7 @@ def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:
     does not bring the facts back.
     """
     on = (now or datetime.now(UTC)).strftime("%Y-%m-%d")
-    message = f"rows of {', '.join(expiry.tables)} were removed on {on} by retention"
+    message = f"rows of {', '.join(expiry.tables)} were removed on {on}"
     kept = tuple(
         file for file in expiry.commit.files if file.table not in expiry.tables and file.table != "ingest_outcome"
     )
