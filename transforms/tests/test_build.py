@@ -151,7 +151,7 @@ def test_a_project_of_a_wheel_builds_without_dbt_and_a_failing_test_publishes_no
     subprocess.run([str(SOJOURN), "ingest", str(other)], env=environment, check=True, capture_output=True)
     failed = subprocess.run([str(SOJOURN), "build"], env=environment, check=False, capture_output=True, text=True)
     assert f"the previous build is still served, without {other}/" in failed.stderr
-    assert "and 2 more; to take a file out of the lake, run `sojourn maintain expire --source FILE`" in failed.stderr
+    assert "and 4 more; to take a file out of the lake, run `sojourn maintain expire --source FILE`" in failed.stderr
     expire = [str(SOJOURN), "maintain", "expire", "--source", os.path.relpath(other)]
     shown = subprocess.run([*expire, "--dry-run"], env=environment, check=True, capture_output=True, text=True)
     assert f"{other}/manifest.json: 1" in shown.stdout
