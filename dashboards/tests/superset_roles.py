@@ -13,6 +13,7 @@ import sys
 import uuid
 import zipfile
 from typing import Any
+from urllib.parse import quote
 
 from superset.app import create_app
 from superset_owners import SAVED_QUERY, Changes, archive_of
@@ -105,7 +106,7 @@ class Asking:
         return f"{answer.status_code} {body['result'][0]['data'] if answer.status_code == 200 else body}"
 
     def drafts(self, app: Any) -> int:
-        """Return 200 if a list of what uses the database, or a dataset, has drafts of others, or their tabs."""
+        """Return 200 if a list of what uses the database, a dataset or a chart has drafts of others, or their tabs."""
         with app.app_context():
             from superset import db
 
@@ -126,7 +127,22 @@ class Asking:
                 if isinstance(of_kind, dict)
                 for each in of_kind["result"]
             }
+        for path in ("chart/1", "chart/"):
+            answer = self.client.get(f"/api/v1/{path}", headers=self.headers).get_json(silent=True) or {}
+            result = answer.get("result", [])
+            for chart in result if isinstance(result, list) else [result]:
+                listed |= {("dashboards", dashboard["id"]) for dashboard in chart["dashboards"]}
+        answer = self.client.get("/api/v1/explore/?slice_id=1", headers=self.headers).get_json(silent=True) or {}
+        metadata = answer.get("result", {}).get("metadata") or {"dashboards": []}
+        listed |= {("dashboards", dashboard["id"]) for dashboard in metadata["dashboards"]}
         return 200 if listed & of_others else 403
+
+    def chart_of_no_dataset(self) -> int:
+        """Return the status of the page of a chart, of which the question names a dataset that does not exist."""
+        form_data = json.dumps({"datasource": "999999__table"})
+        path = f"/api/v1/explore/?slice_id=1&form_data={quote(form_data)}"
+        answer = self.client.get(path, headers=self.headers)
+        return 200 if ((answer.get_json(silent=True) or {}).get("result") or {}).get("slice") else 403
 
     def charts_on_own_dashboard(self) -> int:
         """Put the first chart on a new dashboard; return 200 if its parameters are read there."""
@@ -220,6 +236,8 @@ class Asking:
             ),
             "change someone else's theme": self.status("PUT", f"/api/v1/theme/{OTHERS}", theme),
             "create themes": self.status("POST", "/api/v1/theme/", theme),
+            "read what any chart is made of": self.chart_of_no_dataset(),
+            "open the earlier page of charts": self.status("POST", "/superset/explore/?slice_id=1"),
             "import themes": self.status("POST", "/api/v1/theme/import/"),
             "tag charts and dashboards": self.status(
                 "POST",

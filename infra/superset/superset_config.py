@@ -104,7 +104,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.readable_tables import begin_requests
     from sojourn_superset.related_lists import hide_other_objects, hide_other_users
     from sojourn_superset.request_time import bound_request_time
-    from sojourn_superset.security import name_permissions
+    from sojourn_superset.security import close_earlier_explore, name_permissions
     from sojourn_superset.sql_lab import keep_limits, read_no_templates, run_at_once
     from sojourn_superset.time_literals import spell_times
     from sojourn_superset.time_offsets import refuse_failed_offsets
@@ -125,6 +125,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     hide_other_users()
     hide_other_objects()
     name_permissions()
+    close_earlier_explore()
     keep_to_owners(app)
     begin_requests(app)
     bound_statements(bound_request_time(app).is_late)

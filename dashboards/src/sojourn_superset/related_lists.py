@@ -2,8 +2,8 @@
 
 Superset lists users and roles, with e-mail addresses, to whoever may read a dashboard, as possible owners. Its own
 setting for that (`EXTRA_RELATED_QUERY_FILTERS`) holds neither for all lists nor for users that are asked for by their
-number. It also lists the charts, dashboards and tabs of SQL Lab that use a dataset or a database, drafts of others
-among them, with the filters of each dashboard.
+number. It also lists the dashboards of a chart, and the charts, dashboards and tabs of SQL Lab that use a dataset or a
+database, drafts of others among them, with the filters of each dashboard.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ def hide_other_users() -> None:
 
 
 def hide_other_objects() -> None:
-    """Have Superset list, of what uses a dataset or a database, only what the user may see."""
+    """Have Superset list, of what uses a chart, a dataset or a database, only what the user may see."""
     # Superset's own modules can be imported only now that it is configured.
     from flask import has_request_context
     from superset import security_manager
+    from superset.charts.api import ChartRestApi
+    from superset.commands.chart.exceptions import ChartNotFoundError
+    from superset.commands.explore.get import GetExploreCommand
     from superset.daos.chart import ChartDAO
     from superset.daos.dashboard import DashboardDAO
     from superset.daos.database import DatabaseDAO
@@ -63,6 +66,37 @@ def hide_other_objects() -> None:
         tabs = related.get("sqllab_tab_states", [])
         return related | {"sqllab_tab_states": [tab for tab in tabs if tab.user_id == get_user_id()]}
 
+    def keep_seen(charts: list[dict[str, Any]]) -> None:
+        """Take the dashboards of charts that the user does not see out of a response."""
+        numbers = {dashboard["id"] for chart in charts for dashboard in chart.get("dashboards") or ()}
+        if numbers and not security_manager.is_admin():
+            visible = {dashboard.id for dashboard in DashboardDAO.find_by_ids(list(numbers))}
+            for chart in charts:
+                chart["dashboards"] = [each for each in chart["dashboards"] if each["id"] in visible]
+
+    explore = GetExploreCommand.run
+
+    def explore_seen(command: Any) -> Any:
+        """Return what the page of a chart shows, if the user sees the chart: only its dataset is looked at before."""
+        result = explore(command)
+        chart = (result or {}).get("slice")
+        if chart and not security_manager.is_admin() and not ChartDAO.find_by_id(chart["slice_id"]):
+            raise ChartNotFoundError()
+        if chart:
+            keep_seen([result["metadata"]])
+        return result
+
+    GetExploreCommand.run = explore_seen
+    schema = ChartRestApi.chart_get_response_schema
+    dump = schema.dump
+
+    def dump_seen(chart: Any, **options: Any) -> Any:
+        result = dump(chart, **options)
+        keep_seen([result])
+        return result
+
+    schema.dump = dump_seen
+    ChartRestApi.pre_get_list = lambda _api, response: keep_seen(response["result"])
     for dao in (DatabaseDAO, DatasetDAO):
         list_all = dao.get_related_objects
         dao.get_related_objects = staticmethod(lambda number, list_all=list_all: seen(list_all(number)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import os
@@ -235,6 +236,25 @@ def name_permissions() -> None:
     for api in (ChartRestApi, DashboardRestApi, DatabaseRestApi, DatasetRestApi, SavedQueryRestApi):
         named = {"import_": "import", "export_as_example": "export_as_example"}
         api.method_permission_name = {**api.method_permission_name, **named}
+
+
+def close_earlier_explore() -> None:
+    """Refuse the earlier page of charts, which tells what any chart and dataset is made of; links to it still lead on.
+
+    Superset's pages do not use it. Its permission stays, because they show by it who may open charts.
+    """
+    from flask import jsonify, make_response, request
+    from superset.views.core import Superset
+
+    explore = Superset.explore
+
+    @functools.wraps(explore)
+    def explore_elsewhere(*arguments: Any, **named: Any) -> Any:
+        if request.method == "GET":
+            return explore(*arguments, **named)
+        return make_response(jsonify(message="this page moved; open /explore/"), 405)
+
+    Superset.explore = explore_elsewhere
 
 
 def keep_to_administrators(security_manager: Any) -> None:
