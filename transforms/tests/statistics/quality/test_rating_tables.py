@@ -77,6 +77,15 @@ def test_three_conditions_are_three_contrasts_corrected_together() -> None:
     assert min(row["p_corrected"] for row in contrasts) == pytest.approx(3 * min(row["p_value"] for row in contrasts))
 
 
+def test_of_many_conditions_each_is_compared_with_the_first() -> None:
+    for conditions, contrasts in ((100, 4950), (101, 100)):
+        rows = [row for number in range(conditions) for row in opinions(f"c{number:03}", [number / 20, 2])]
+        made = rating_contrasts(rows).to_pylist()
+        assert len(made) == contrasts
+        assert {row["baseline_condition"] for row in made[:100]} == {"c000"} or conditions == 100
+        assert {row["family_tests"] for row in made} == {contrasts}
+
+
 def test_only_who_rated_both_is_paired_and_who_had_training_alone_counts_nowhere() -> None:
     rows = [*opinions("a", [2, 3, 4, None]), *opinions("b", [3, 5])]
     first, second = rating_summaries(rows).to_pylist()

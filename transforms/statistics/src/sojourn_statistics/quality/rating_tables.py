@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,6 +15,8 @@ from sojourn_statistics.significance.multiplicity import corrected
 from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
+MOST_CONDITIONS: Final = 100
+"""Conditions of an item of which every two are compared: thousands of conditions would have millions of pairs."""
 
 _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
@@ -65,7 +67,7 @@ CONTRAST_COLUMNS: Final = (
     _LEVEL,
     TableColumn("p_value", _REAL, None, "Two-sided p-value of the paired t test, of itself."),
     TableColumn("p_null_reason", _TEXT, None, "Why there is no p-value; null if there is one."),
-    TableColumn("family_tests", _WHOLE, None, "Tests that the correction is over: all pairs of a study's item.", False),
+    TableColumn("family_tests", _WHOLE, None, "Tests that the correction is over: those of a study's item.", False),
     TableColumn("p_corrected", _REAL, None, "p-value corrected with Holm's method over the family."),
     TableColumn("verdict", _TEXT, None, "The finding of the paired test in plain words.", False),
     _UNIT,
@@ -179,16 +181,19 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
     -------
     pyarrow.Table
         Columns `CONTRAST_COLUMNS`: one row for each pair of conditions of a study, item and scale; the baseline is the
-        first by name. p-values are corrected with Holm's method over the pairs of one study, item and scale.
+        first by name. Of more than `MOST_CONDITIONS`, each is compared with the first only. p-values are corrected with Holm's method over the pairs of one study, item and scale.
     """
     contrasts: list[dict[str, Any]] = []
     for group, conditions in _grouped(rows).items():
         family = []
-        for baseline, condition in combinations(sorted(conditions), 2):
-            first, second = conditions[baseline], conditions[condition]
-            before, after = _opinions(first), _opinions(second)
+        opinions = {condition: _opinions(members) for condition, members in conditions.items()}
+        summary_of = {condition: _summary(members, group, level) for condition, members in conditions.items()}
+        names = sorted(conditions)
+        pairs = combinations(names, 2) if len(names) <= MOST_CONDITIONS else product(names[:1], names[1:])
+        for baseline, condition in pairs:
+            before, after = opinions[baseline], opinions[condition]
             both = sorted(before.keys() & after.keys())
-            summaries = _summary(first, group, level), _summary(second, group, level)
+            summaries = summary_of[baseline], summary_of[condition]
             paired = paired_difference([before[k] for k in both], [after[k] for k in both], level) if both else None
             apart = None if summaries[0] is None or summaries[1] is None else are_apart(summaries[0], summaries[1])
             family.append(
@@ -196,7 +201,7 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
                     **dict(zip((column.name for column in _GROUP), group, strict=True)),
                     "baseline_condition": baseline,
                     "condition": condition,
-                    "synthetic": first[0]["synthetic"],
+                    "synthetic": conditions[baseline][0]["synthetic"],
                     "baseline_mean": None if summaries[0] is None else summaries[0].mean,
                     "rating_mean": None if summaries[1] is None else summaries[1].mean,
                     "is_apart": apart,
@@ -210,8 +215,8 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
                     "replication_unit": "person",
                 }
             )
+        tests = sum(row["p_value"] is not None for row in family)
         for row, p_corrected in zip(family, corrected([row["p_value"] for row in family]), strict=True):
-            tests = sum(one["p_value"] is not None for one in family)
             row |= {"family_tests": tests, "p_corrected": p_corrected}
             contrasts.append(row | {"verdict": _verdict(row, 1 - level)})
     return _table(contrasts, CONTRAST_COLUMNS)
