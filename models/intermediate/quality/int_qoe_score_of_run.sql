@@ -35,6 +35,38 @@ by_run as (
             and scores.run_id = run_spans.run_id
 ),
 
+session_runs as (
+    select
+        study_id,
+        session_id,
+        count(*) as runs
+    from run_spans
+    group by study_id, session_id
+),
+
+session_scores as (
+    select
+        study_id,
+        session_id,
+        count(*) as scores
+    from scores
+    where run_id is null
+    group by study_id, session_id
+),
+
+-- What names more than ten million pairs of a score and a run is no session of any of them.
+named_sessions as (
+    select
+        session_runs.study_id,
+        session_runs.session_id
+    from session_runs
+    inner join session_scores
+        on
+            session_runs.study_id = session_scores.study_id
+            and session_runs.session_id = session_scores.session_id
+    where session_runs.runs * session_scores.scores <= 10000000
+),
+
 by_session as (
     select
         {%- for column in columns %}
@@ -47,6 +79,10 @@ by_session as (
         on
             scores.study_id = run_spans.study_id
             and scores.session_id = run_spans.session_id
+    inner join named_sessions
+        on
+            scores.study_id = named_sessions.study_id
+            and scores.session_id = named_sessions.session_id
     where scores.run_id is null
 ),
 

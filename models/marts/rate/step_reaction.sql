@@ -35,7 +35,19 @@ changes as (
 
 -- The rate at the end of each step: the next step starts from it, and a later step may return to it.
 settled as (
-    {{ settled_rate_of_each_step('rates', 'thresholds') }}
+    select
+        settled_rates.profile_id,
+        settled_rates.step_number,
+        settled_rates.settled_bps,
+        changes.to_bps as bandwidth_bps
+    from ({{ settled_rate_of_each_step('rates', 'thresholds') }}) as settled_rates
+    inner join profiles
+        on settled_rates.profile_id = profiles.profile_id
+    inner join changes
+        on
+            profiles.study_id = changes.study_id
+            and profiles.bandwidth_programme = changes.bandwidth_programme
+            and settled_rates.step_number = changes.step_number
 ),
 
 profile_changes as (
@@ -68,18 +80,11 @@ earlier_at_same_rate as (
             order by settled.step_number desc
         ) as recency
     from profile_changes
-    inner join profiles
-        on profile_changes.profile_id = profiles.profile_id
-    inner join changes
-        on
-            profiles.study_id = changes.study_id
-            and profiles.bandwidth_programme = changes.bandwidth_programme
-            and profile_changes.step_number > changes.step_number
-            and profile_changes.to_bps = changes.to_bps
     inner join settled
         on
             profile_changes.profile_id = settled.profile_id
-            and changes.step_number = settled.step_number
+            and profile_changes.to_bps = settled.bandwidth_bps
+            and profile_changes.step_number > settled.step_number
 ),
 
 targets as (

@@ -235,8 +235,8 @@ class DemandRule(BaseModel, extra="forbid"):
     workload: str = "same"
 
 
-#: One for each second of an hour.
-MOST_STEPS = 3_600
+#: One for each second of ten minutes.
+MOST_STEPS = 600
 
 
 class BandwidthStep(BaseModel, extra="forbid"):
