@@ -16,7 +16,7 @@ from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
 MOST_CONDITIONS: Final = 100
-"""Conditions of an item of which every two are compared: thousands of conditions would have millions of pairs."""
+"""Conditions of an item of which each pair is compared: thousands of conditions would have millions of pairs."""
 
 _TEXT, _REAL, _WHOLE, _BOOLEAN = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 
