@@ -31,7 +31,7 @@ pub(crate) struct Stun {
     first_request_ns: Option<i64>,
     first_success_ns: Option<i64>,
     pub(crate) round_trips: i64,
-    round_trip_sum_ns: i64,
+    round_trip_sum_ns: i128,
     round_trip_min_ns: Option<i64>,
     pending: Vec<Pending>,
 }
@@ -115,7 +115,7 @@ impl Stun {
             return;
         }
         self.round_trips += 1;
-        self.round_trip_sum_ns += round_trip_ns;
+        self.round_trip_sum_ns += i128::from(round_trip_ns);
         let smallest_ns = self
             .round_trip_min_ns
             .map_or(round_trip_ns, |smallest_ns| smallest_ns.min(round_trip_ns));

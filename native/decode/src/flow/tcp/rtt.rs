@@ -8,7 +8,7 @@ pub(crate) struct RttStatistics {
     samples: i64,
     min_ns: i64,
     max_ns: i64,
-    sum_ns: i64,
+    sum_ns: i128,
     smoothed_us: f64,
     smoothed_min_us: f64,
     smoothed_max_us: f64,
@@ -39,7 +39,7 @@ impl RttStatistics {
             self.smoothed_max_us = self.smoothed_max_us.max(self.smoothed_us);
         }
         self.samples += 1;
-        self.sum_ns += sample_ns;
+        self.sum_ns += i128::from(sample_ns);
         self.smoothed_sum_us += self.smoothed_us;
     }
 
