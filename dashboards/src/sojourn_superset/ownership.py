@@ -1,8 +1,7 @@
 """Charts, dashboards, datasets and what users have in SQL Lab are changed by their owners and administrators alone.
 
-Superset checks owners in each of its commands, by the object that the request names. An import may write to another
-one, which has the same slug or name, and a few commands check less. So owners are checked again for all that a
-session is about to write.
+Superset checks owners in each of its commands, by the object that the request names, and a few commands check less.
+So owners are checked again for all that a session is about to write.
 """
 
 from __future__ import annotations

@@ -310,7 +310,9 @@ def _unpublished(paths: Paths, lake: Lake) -> str:
     new = [each["source_path"] for each in _inputs(lake) if each["content_hash"] not in before]
     listed = ", ".join(new[:SHOWN_SOURCES])
     more = f" and {len(new) - SHOWN_SOURCES:,} more" if len(new) > SHOWN_SOURCES else ""
-    still = "nothing was published" if served is None else "nothing was published, and the previous build is still served"
+    still = (
+        "nothing was published" if served is None else "nothing was published, and the previous build is still served"
+    )
     without = f", without {listed}{more}" if served and new else ""
     advice = "; to take a file out of the lake, run `sojourn maintain expire --source FILE`" if new else ""
     return f"{still}{without}{advice}"

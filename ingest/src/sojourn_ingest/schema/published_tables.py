@@ -75,9 +75,7 @@ RATE_PROFILE = Table(
         *PROVENANCE,
         Column("study_id", STRING, "study", nullable=False),
         Column("profile_number", INT32, "number of the run in its file, from 0", nullable=False, bounds=(0, 2**31 - 1)),
-        Column(
-            "second", INT32, "second of the run, from 0", "s", nullable=False, bounds=(0, LONGEST_RUN_S)
-        ),
+        Column("second", INT32, "second of the run, from 0", "s", nullable=False, bounds=(0, LONGEST_RUN_S)),
         Column("rate_bps", FLOAT, "rate in that second", "bit/s", nullable=False, bounds=(0, RATE_BPS[1])),
         Column("workload", STRING, "workload", nullable=False),
         Column("rtt_ms", FLOAT, "round-trip time without queuing", "ms", nullable=False, bounds=DELAY_MS),
