@@ -306,13 +306,11 @@ def _changes(before: Datasets, after: Datasets) -> list[MartChange]:
 def _unpublished(paths: Paths, lake: Lake) -> str:
     """Say what is served instead, which files it does not have, and how to take a file out of the lake."""
     served = current_build(paths.snapshots)
-    before = {each["content_hash"] for each in served["inputs"]} if served else set()
+    before = {each["content_hash"] for each in served.get("inputs", ())} if served else set()
     new = [each["source_path"] for each in _inputs(lake) if each["content_hash"] not in before]
     listed = ", ".join(new[:SHOWN_SOURCES])
     more = f" and {len(new) - SHOWN_SOURCES:,} more" if len(new) > SHOWN_SOURCES else ""
-    still = (
-        "nothing was published" if served is None else "nothing was published, and the previous build is still served"
-    )
+    still = "nothing was published" + (", and the previous build is still served" if served else "")
     without = f", without {listed}{more}" if served and new else ""
     advice = "; to take a file out of the lake, run `sojourn maintain expire --source FILE`" if new else ""
     return f"{still}{without}{advice}"

@@ -54,8 +54,9 @@ def test_a_run_of_any_length_has_each_of_its_seconds_once(repository: Path, tmp_
     lengths = (0, 1, 999, 1000, 1001, 86_400)
     models.put(
         "int_run_described",
-        "select 's' as study_id, 'r' || s as run_id, 5 as window_start_ns, 5 + cast(s as bigint) * 1000000000 as window_end_ns, "
-        f"true as has_queue_log, false as has_capture_after from unnest([{', '.join(map(str, lengths))}]) as t(s)",
+        "select 's' as study_id, 'r' || s as run_id, 5 as window_start_ns, "
+        "5 + cast(s as bigint) * 1000000000 as window_end_ns, true as has_queue_log, false as has_capture_after "
+        f"from unnest([{', '.join(map(str, lengths))}]) as t(s)",
     )
     counted = models.select(
         "select count(*) as seconds, count(distinct second) as different, max(second) as last from {int_run_second} "

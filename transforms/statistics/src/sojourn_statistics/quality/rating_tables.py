@@ -181,7 +181,8 @@ def rating_contrasts(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
     -------
     pyarrow.Table
         Columns `CONTRAST_COLUMNS`: one row for each pair of conditions of a study, item and scale; the baseline is the
-        first by name. Of more than `MOST_CONDITIONS`, each is compared with the first only. p-values are corrected with Holm's method over the pairs of one study, item and scale.
+        first by name. Of more than `MOST_CONDITIONS`, each is compared with the first only. p-values are corrected with
+        Holm's method over the pairs of one study, item and scale.
     """
     contrasts: list[dict[str, Any]] = []
     for group, conditions in _grouped(rows).items():
