@@ -153,6 +153,12 @@ def test_a_project_of_a_wheel_builds_without_dbt_and_a_failing_test_publishes_no
     assert f"the previous build is still served, without {other}/" in failed.stderr
     assert "and 4 more; to take a file out of the lake, run `sojourn maintain expire --source FILE`" in failed.stderr
     expire = [str(SOJOURN), "maintain", "expire", "--source", os.path.relpath(other)]
+    no_path = subprocess.run([*expire[:-1], ""], env=environment, check=False, capture_output=True, text=True)
+    assert (no_path.returncode, "give the path of a file or folder" in no_path.stderr) == (2, True)
+    capture = subprocess.run(
+        [*expire[:-1], f"{other}/before.pcap.xz", "--dry-run"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert f"{other}/before.pcap.xz+after.pcap.xz: " in capture.stdout
     shown = subprocess.run([*expire, "--dry-run"], env=environment, check=True, capture_output=True, text=True)
     assert f"{other}/manifest.json: 1" in shown.stdout
     assert Lake(var / "lake").values("run", "run_id") == {run.name, other.name}

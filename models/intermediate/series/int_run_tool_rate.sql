@@ -88,7 +88,8 @@ final as (
         roles.flows,
         roles.congestion_control,
         roles.first_s,
-        cast(round(summed.bits / 8) as bigint) as bytes,
+        -- More than a double counts exactly is no measurement.
+        case when summed.bits / 8 < 9007199254740992 then cast(round(summed.bits / 8) as bigint) end as bytes,
         roles.window_ms
     from roles
     inner join summed

@@ -155,6 +155,8 @@ def expire_command(
 
       sojourn maintain expire --source captures/run-7
     """
+    if source is not None and not all(source):
+        raise typer.BadParameter("give the path of a file or folder", param_hint="--source")
     if not source and (not older_than or not table):
         raise typer.BadParameter("give --source, or both --older-than and --table")
     age = re.fullmatch(r"(\d+)d", older_than) if older_than else None

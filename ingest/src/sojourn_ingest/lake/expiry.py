@@ -45,7 +45,11 @@ def plan_expiry(
 
 
 def _is_of(commit: Commit, sources: Collection[str]) -> bool:
-    paths = [commit.source_path, *(part.source_path for part in commit.parts)]
+    """Return whether a source, a file of a recording or a capture of a pair is, or lies in, one of some paths."""
+    folder, _, name = commit.source_path.rpartition("/")
+    captures = name.split("+") if commit.format == "capture_pair" else ()
+    parts = [part.source_path for part in commit.parts]
+    paths = [commit.source_path, *parts, *(f"{folder}/{capture}" for capture in captures)]
     return any(path == source or path.startswith(f"{source}/") for path in paths for source in sources)
 
 
