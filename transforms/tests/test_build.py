@@ -155,9 +155,8 @@ def test_a_project_of_a_wheel_builds_without_dbt_and_a_failing_test_publishes_no
     expire = [str(SOJOURN), "maintain", "expire", "--source", os.path.relpath(other)]
     no_path = subprocess.run([*expire[:-1], ""], env=environment, check=False, capture_output=True, text=True)
     assert (no_path.returncode, "give the path of a file or folder" in no_path.stderr) == (2, True)
-    capture = subprocess.run(
-        [*expire[:-1], f"{other}/before.pcap.xz", "--dry-run"], env=environment, check=True, capture_output=True, text=True
-    )
+    of_capture = [*expire[:-1], f"{other}/before.pcap.xz", "--dry-run"]
+    capture = subprocess.run(of_capture, env=environment, check=True, capture_output=True, text=True)
     assert f"{other}/before.pcap.xz+after.pcap.xz: " in capture.stdout
     shown = subprocess.run([*expire, "--dry-run"], env=environment, check=True, capture_output=True, text=True)
     assert f"{other}/manifest.json: 1" in shown.stdout

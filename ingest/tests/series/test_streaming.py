@@ -50,6 +50,23 @@ def test_lines_that_go_back_are_refused_and_the_rest_stands(tmp_path: Path) -> N
     assert [value for _, _, value in values(tables, "media_rate_bps")] == [150_000, 500_000]
 
 
+@pytest.mark.parametrize(
+    ("stalled_s", "kept_ms", "refused"),
+    [
+        (4.05, [0, 0, 4000, 0], {}),
+        (1e6, [0, 0], {"line: stalled_s grows by more than the time since the line before": 2}),
+    ],
+)
+def test_a_player_stalls_for_no_longer_than_has_passed(
+    tmp_path: Path, stalled_s: float, kept_ms: list[float], refused: dict[str, int]
+) -> None:
+    lines = [json.loads(line) for line in streamed().splitlines()]
+    lines[2]["stalled_s"] = lines[3]["stalled_s"] = stalled_s
+    _, tables, reading = read(written(tmp_path, "".join(json.dumps(line) + "\n" for line in lines)))
+    assert [value for _, _, value in values(tables, "stalled_ms")] == kept_ms
+    assert reading.refused == refused
+
+
 def test_a_log_without_a_segment_that_can_be_read_is_refused(tmp_path: Path) -> None:
     first = json.loads(streamed().splitlines()[0])
     with pytest.raises(InputError, match="no segment in the log of the player"):

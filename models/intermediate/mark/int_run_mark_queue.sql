@@ -2,6 +2,7 @@
 -- packet, a mark made at enqueue looks like one that the packet arrived with, so such packets count only in the maximum. DualPI2 includes
 -- step marks in its count of all marks, and counts a packet twice if coupling had already marked it (dualpi2_mark in Linux's
 -- sch_dualpi2.c), so its counters give a range of packets.
+{%- set most = 9007199254740991 %}
 with
 
 runs as (
@@ -94,8 +95,11 @@ counted as (
     select
         study_id,
         run_id,
-        cast(sum(case when marks is not null then greatest(marks - step_marks, step_marks) end) as bigint) as least_packets,
-        cast(sum(marks) as bigint) as most_packets
+        -- Damaged counters of many disciplines add up beyond 64 bits.
+        cast(least(
+            sum(cast(case when marks is not null then greatest(marks - step_marks, step_marks) end as decimal(19, 0))), {{ most }}
+        ) as bigint) as least_packets,
+        cast(least(sum(cast(marks as decimal(19, 0))), {{ most }}) as bigint) as most_packets
     from grown
     group by study_id, run_id
 ),

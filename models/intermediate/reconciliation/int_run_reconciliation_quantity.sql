@@ -12,10 +12,10 @@ worded as (
                 then
                     quantity
                     || case when sources = 'capture_pair+queue_counters' then ': capture pair ' else ': queue log ' end
-                    || {{ plain_text('cast(first_value as decimal(20, 3))') }}
+                    || {{ plain_text('cast(first_value as decimal(38, 3))') }}
                     || case when sources = 'queue_log+capture_pair' then ', capture pair ' else ', tc counters ' end
-                    || {{ plain_text('cast(second_value as decimal(20, 3))') }}
-                    || ', bound ' || {{ plain_text('cast(bound as decimal(20, 3))') }}
+                    || {{ plain_text('cast(second_value as decimal(38, 3))') }}
+                    || ', bound ' || {{ plain_text('cast(bound as decimal(38, 3))') }}
         end as disagreement
     from comparisons
 ),

@@ -29,7 +29,7 @@ judged as (
                 when verdict = 'disagree'
                     then
                         sources || ': ' || {{ plain_text('abs(difference_packets)') }} || ' packets apart, bound '
-                        || {{ plain_text('cast(bound_packets as decimal(20, 3))') }}
+                        || {{ plain_text('cast(bound_packets as decimal(38, 3))') }}
             end
         ) as disagreement,
         min(gap) as gap

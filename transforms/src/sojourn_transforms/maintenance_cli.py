@@ -145,7 +145,7 @@ def expire_command(
     """Remove rows of source files that are older than a number of days, by their modification time, or given.
 
     The command lists what it would remove, and asks for a confirmation. The outcome of each file stays on record, so
-    a later ingest does not bring the rows back unless the file has changed.
+    a later ingest does not bring the rows back unless the file has changed. Copies of a file share its rows.
 
     For example:
 
@@ -155,7 +155,7 @@ def expire_command(
 
       sojourn maintain expire --source captures/run-7
     """
-    if source is not None and not all(source):
+    if source is not None and not all(each.strip("/") for each in source):
         raise typer.BadParameter("give the path of a file or folder", param_hint="--source")
     if not source and (not older_than or not table):
         raise typer.BadParameter("give --source, or both --older-than and --table")

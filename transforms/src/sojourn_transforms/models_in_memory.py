@@ -10,7 +10,8 @@ import duckdb
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
 from sojourn_transforms.running.compiled import compiled_project
-from sojourn_transforms.running.duckdb_tables import DuckDbTables
+from sojourn_transforms.running.duckdb_tables import DuckDbTables, first_lines
+from sojourn_transforms.running.statements import ModelError
 from sojourn_transforms.warehouse import LAKE_SCHEMA, lake_view_sql
 
 
@@ -43,6 +44,8 @@ class ModelsInMemory:
         ------
         UnknownModelError
             If the project has none of this name.
+        ModelError
+            If DuckDB cannot compute it.
         """
         if name not in self._statements:
             raise UnknownModelError(f"{self._project} has no model or seed {name!r}")
@@ -53,7 +56,10 @@ class ModelsInMemory:
             for table in statement.lake_tables - self._lake_views:
                 self.connection.execute(lake_view_sql(TABLES[table], self._lake))
                 self._lake_views.add(table)
-            self._tables.make(statement)
+            try:
+                self._tables.make(statement)
+            except duckdb.Error as error:
+                raise ModelError(f"{name}: {first_lines(error)}") from error
             self._made.add(name)
         return statement.relation
 

@@ -91,7 +91,7 @@ class DuckDbTables:
             (self._empty.add if content.startswith(NO_ROWS) else self._empty.discard)(statement.relation)
         except duckdb.Error as error:
             _roll_back(cursor)
-            raise ModelError(f"{statement.name}: {_first_lines(error)}") from error
+            raise ModelError(f"{statement.name}: {first_lines(error)}") from error
         except BaseException:
             _roll_back(cursor)
             raise
@@ -105,7 +105,7 @@ class DuckDbTables:
                 (row,) = self._cursor().execute(sql).fetchall()
             except duckdb.Error as error:
                 names = ", ".join(tests[number].name for number in numbers)
-                raise ModelError(f"{names}: {_first_lines(error)}") from error
+                raise ModelError(f"{names}: {first_lines(error)}") from error
             for number, count in zip(numbers, row, strict=True):
                 counts[number] = count
         return counts
@@ -313,6 +313,7 @@ def _roll_back(cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute("rollback")
 
 
-def _first_lines(error: duckdb.Error) -> str:
+def first_lines(error: duckdb.Error) -> str:
+    """Return what an error says, without the statement."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:3])

@@ -14,8 +14,10 @@ from typing import Any, Final
 
 from sojourn_ingest.formats.content.json_document import label
 from sojourn_ingest.schema.column import LONGEST_LABEL
+from sojourn_ingest.schema.shared_columns import COUNT
 
-LARGEST: Final = 2**63 - 1
+#: Beyond it a double, as tests and intervals use, does not count exactly: 9 petabytes.
+LARGEST: Final = COUNT[1]
 #: Of what the kernel counts in 32 bits (``gnet_stats_queue``): a queue that it believes to hold less than nothing is
 #: beyond.
 LARGEST_QUEUED: Final = 2**31 - 1

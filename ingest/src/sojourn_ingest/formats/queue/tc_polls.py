@@ -17,7 +17,7 @@ import pyarrow as pa
 from sojourn_ingest.formats.content.plain_text import open_json_lines, open_plain
 from sojourn_ingest.formats.content.time_lines import time_line_ns
 from sojourn_ingest.formats.interface import Context, Facts, Format, InputError, Reading, Source
-from sojourn_ingest.formats.queue.tc_counters import LARGEST, is_whole, read_counters
+from sojourn_ingest.formats.queue.tc_counters import is_whole, read_counters
 from sojourn_ingest.formats.queue.tc_poll_stream import Begin, Damaged, Discipline, End, poll_events
 from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
 from sojourn_ingest.schema import table
@@ -61,7 +61,7 @@ class TcPolls(Format):
     name = "tc_polls"
     without_facts = "no complete poll of tc in the file; record polls with tc -s -j qdisc show"
     holds_addresses = False
-    version = "tc-polls-8"
+    version = "tc-polls-9"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
@@ -176,7 +176,7 @@ class _Poll:
     def end(self, end: End, reading: Reading) -> None:
         """Take the times, and count what was left out."""
         for time_ns in (end.start_ns, end.end_ns):
-            if time_ns is not None and not (is_whole(time_ns) and 0 <= time_ns <= LARGEST):
+            if time_ns is not None and not (is_whole(time_ns) and 0 <= time_ns < 2**63):
                 self.fault = self.fault or "a time is not in nanoseconds"
         if end.start_ns is None:
             self.fault = self.fault or "it has no time"

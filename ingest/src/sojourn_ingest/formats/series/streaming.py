@@ -20,6 +20,8 @@ from sojourn_ingest.formats.series.setting import setting_of
 
 LONGEST_LINE: Final = 65_536
 FLOW: Final = "player"
+#: By which a player may round its times.
+ROUNDING_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class StreamedSegments(Format):
     name = "streamed_segments"
     without_facts = "no segment in the log of the player"
     holds_addresses = False
-    version = "streamed-segments-2"
+    version = "streamed-segments-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of a segment."""
@@ -101,16 +103,18 @@ class _Series:
             self.start_ns = line.start_ns
         elif line.end_ns < before.end_ns or line.stalls < before.stalls or line.stalled_s < before.stalled_s:
             raise ValueError("times or counts go back")
-        self._before = line
-        self._reading.records_read += 1
         since_ns = self.start_ns if before is None else before.end_ns
         interval_s = (line.end_ns - since_ns) / 1e9
-        time_s = (line.end_ns - self.start_ns) / 1e9
         stalled_s = line.stalled_s - (0.0 if before is None else before.stalled_s)
+        if stalled_s > interval_s + ROUNDING_S:
+            raise ValueError("stalled_s grows by more than the time since the line before")
+        self._before = line
+        self._reading.records_read += 1
+        time_s = (line.end_ns - self.start_ns) / 1e9
         stalls = line.stalls - (0.0 if before is None else before.stalls)
         values: list[tuple[str, float, float | None]] = [
             ("buffer", line.buffered_s * 1e3, None),
-            ("stalled", stalled_s * 1e3, interval_s),
+            ("stalled", min(stalled_s, interval_s) * 1e3, interval_s),
             ("stalls", stalls, interval_s),
         ]
         if line.rate_bps is not None:
