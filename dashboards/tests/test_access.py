@@ -122,6 +122,7 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "long SQL",
         "granted another dataset",
         "granted results of a table",
+        "earlier charts",
     }
     for user in ("Alpha, sql_lab", "Admin"):
         assert "only reads tables; refused: SQLITE_ATTACH" in roles[user]["attach a file in SQL Lab"]
@@ -144,6 +145,10 @@ def test_whoever_reads_the_result_of_a_statement_reads_no_row_of_its_table(roles
     assert answers.pop("SELECT 1").startswith("200 ")
     assert len(answers) == 4
     assert {what: answer for what, answer in answers.items() if answer.startswith(("2", "404"))} == {}
+
+
+def test_a_chart_of_an_older_kind_reads_no_statement_of_others(roles: dict[str, Any]) -> None:
+    assert roles["earlier charts"] == {"Alpha": 403, "Alpha, sql_lab": 403}
 
 
 def test_imported_datasets_bring_no_data_of_other_hosts(roles: dict[str, Any], answers: dict[str, Any]) -> None:
@@ -210,7 +215,7 @@ def test_little_of_what_a_user_sends_is_kept(roles: dict[str, Any]) -> None:
     assert entries == {"superset_metastore_cache": 4, "dashboard_permalink": 4}
     assert roles["kept"]["statuses"] == [201]
     # The oldest is gone, the newest are there.
-    assert roles["kept"]["links"] == [404, 200, 200, 200, 200]
+    assert roles["kept"]["links"] == [404, 200, 200, 200, 200, 404, 404]
 
 
 def test_no_secret_is_a_default_and_none_is_used_twice(answers: dict[str, Any]) -> None:

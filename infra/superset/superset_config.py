@@ -101,6 +101,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     from sojourn_superset.own_database import bound_statements
     from sojourn_superset.ownership import keep_to_owners
     from sojourn_superset.parsing_bounds import bound_parsing
+    from sojourn_superset.permalinks import sign_permalinks
     from sojourn_superset.readable_tables import begin_requests
     from sojourn_superset.related_lists import hide_other_objects, hide_other_users
     from sojourn_superset.request_time import bound_request_time
@@ -126,6 +127,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     hide_other_objects()
     name_permissions()
     close_earlier_explore()
+    sign_permalinks(app)
     keep_to_owners(app)
     begin_requests(app)
     bound_statements(bound_request_time(app).is_late)

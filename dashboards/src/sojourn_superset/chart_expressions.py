@@ -135,9 +135,9 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         super().raise_for_access(*arguments, **named)
         statement = named.get("query")
         # Whoever knows its number could ask it for anything, or for its text: without tables, it is open to all.
-        sources: tuple[Any, ...] = (statement, named.get("datasource"))
-        for source in sources:
-            if type(source).__name__ in ("Query", "SavedQuery"):
+        whole = (named.get("viz"), named.get("query_context"))
+        for source in (statement, named.get("datasource"), *(getattr(each, "datasource", None) for each in whole)):
+            if source is not None and type(source).__name__ in ("Query", "SavedQuery"):
                 self._require(self.is_admin() or source.user_id == get_user_id(), OF_ANOTHER)
         if statement is not None:
             note_statement()
