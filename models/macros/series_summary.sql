@@ -14,9 +14,12 @@
     {%- endfor %}
 {%- endmacro %}
 
-{# Mean of the samples from exact sums, so the number of threads does not change the last digit. #}
+{#
+    Mean of the samples from exact sums, so the number of threads does not change the last digit, and rounded to no more than the largest
+    and no less than the smallest of them.
+#}
 {% macro series_mean() -%}
-    cast(sum(cast(value as decimal(38, 6))) as double) / nullif(count(value), 0)
+    least(greatest(cast(sum(cast(value as decimal(38, 6))) as double) / nullif(count(value), 0), min(value)), max(value))
 {%- endmacro %}
 
 {# Names of the columns that identify a series, as one text: `look` renders macros without dbt, where they cannot return a list. #}

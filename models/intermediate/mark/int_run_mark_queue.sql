@@ -96,10 +96,13 @@ counted as (
         study_id,
         run_id,
         -- Damaged counters of many disciplines add up beyond 64 bits.
-        cast(least(
-            sum(cast(case when marks is not null then greatest(marks - step_marks, step_marks) end as decimal(19, 0))), {{ most }}
-        ) as bigint) as least_packets,
-        cast(least(sum(cast(marks as decimal(19, 0))), {{ most }}) as bigint) as most_packets
+        case
+            when count(marks) > 0
+                then cast(least(sum(cast(
+                    case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end as decimal(19, 0)
+                )), {{ most }}) as bigint)
+        end as least_packets,
+        case when count(marks) > 0 then cast(least(sum(cast(marks as decimal(19, 0))), {{ most }}) as bigint) end as most_packets
     from grown
     group by study_id, run_id
 ),

@@ -13,6 +13,7 @@ from sojourn_ingest.schema.shared_columns import (
     PROVENANCE,
     QUEUE_SIZE,
     RATE_BPS,
+    SCORE,
     STRING,
 )
 
@@ -62,7 +63,7 @@ QOE_SCORE = Table(
         Column("item", STRING, "clip, sample or page load that was scored; null if the whole object was scored"),
         Column("frame_number", INT64, "frame of the item; null if the whole item was scored"),
         Column("metric", STRING, "brisque, ssim, psnr_db, vmaf, pesq, mos, page_load_time_ms", nullable=False),
-        Column("score", FLOAT, "score on the metric's own scale", nullable=False),
+        Column("score", FLOAT, "score on the metric's own scale", nullable=False, bounds=SCORE),
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sojourn_ingest.schema.column import Column, Table
-from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, STRING
+from sojourn_ingest.schema.shared_columns import BOOL, FLOAT, INT32, INT64, PROVENANCE, SCORE, STRING
 
 TOOL_SCORE = Table(
     "tool_score",
@@ -86,9 +86,9 @@ RATING = Table(
         _CONDITION,
         _RUN,
         Column("item", STRING, "aspect that was rated: overall, audio, video, interactivity, …", nullable=False),
-        Column("scale_lowest", FLOAT, "lowest value of the scale", nullable=False),
-        Column("scale_highest", FLOAT, "highest value of the scale", nullable=False),
-        Column("rating", FLOAT, "rating on the scale", nullable=False),
+        Column("scale_lowest", FLOAT, "lowest value of the scale", nullable=False, bounds=SCORE),
+        Column("scale_highest", FLOAT, "highest value of the scale", nullable=False, bounds=SCORE),
+        Column("rating", FLOAT, "rating on the scale", nullable=False, bounds=SCORE),
         _TRAINING,
         _ORDER,
     ),

@@ -18,6 +18,7 @@ SHORTEST_WINDOW_MS = 1
 RATE_BPS = (1, 10**13)
 DELAY_MS = (0, 3_600_000)
 COUNT = (0, 2**53 - 1)
+SCORE = (-(2**53) + 1, 2**53 - 1)
 QUEUE_SIZE = (1, 2**53 - 1)
 """Of a queue without a limit, it is left out."""
 UTC_NS = (0, 92 * 10**17)

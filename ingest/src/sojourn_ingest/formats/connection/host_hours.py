@@ -14,6 +14,9 @@ HOUR_NS = 3_600 * 10**9
 #: Sums of hosts that are kept; of more, all are given, and a later sample of a host begins another row of its hour.
 OPEN_SUMS = 65_536
 BATCH_ROWS = 16_384
+#: Of a host or prefix in an hour: a billion samples of 100 ms. Models add up thousands of them.
+LARGEST_SUM_NS = 10**17
+MOST_SAMPLES = 2**40
 PROVENANCE = ("source_hash", "decoder_version")
 SCHEMA = pa.schema([column for column in table(TABLE).arrow_schema() if column.name not in PROVENANCE])
 
@@ -35,6 +38,10 @@ class HostHours:
     def add(self, key: tuple[str, bool, str, int], samples: int, sum_ns: int, minimum_ns: int, maximum_ns: int) -> None:
         """Add samples of ``key``: data set, whether synthetic, address of the host, number of the hour since 1970."""
         sums = self._open.get(key)
+        held_samples, held_ns = (sums[0], sums[1]) if sums else (0, 0)
+        if held_samples + samples > MOST_SAMPLES or held_ns + sum_ns > LARGEST_SUM_NS:
+            self._reading.refuse("sum_of_hour_too_large")
+            return
         if sums is None:
             self._open[key] = [samples, sum_ns, minimum_ns, maximum_ns]
             return

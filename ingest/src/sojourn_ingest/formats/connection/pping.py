@@ -82,7 +82,7 @@ class PassiveRtt(ConnectionFormat):
 
     name = "pping"
     without_facts = "output of pping without an RTT"
-    version = "pping-5"
+    version = "pping-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""

@@ -35,7 +35,7 @@ class NetworkPercentiles(Format):
     name = "network_percentiles"
     without_facts = "percentiles of tests without one of a known quantity"
     holds_addresses = False
-    version = "network-percentiles-2"
+    version = "network-percentiles-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has counts of tests and one of the quantities."""
@@ -47,6 +47,7 @@ class NetworkPercentiles(Format):
         content = json_document.read_object(source, WHAT, reading)
         metrics, counts = content.get("metrics"), content.get("sample_counts")
         rows: list[tuple[str, float, float, int | None]] = []
+        given: set[tuple[str, float]] = set()
         for metric, values in (metrics if isinstance(metrics, dict) else {}).items():
             if metric not in LARGEST or not isinstance(values, dict):
                 reading.refuse("metric: not one that is known")
@@ -62,8 +63,13 @@ class NetworkPercentiles(Format):
                 if match is None or not _is_value(metric, value):
                     reading.refuse("percentile: not a number on the quantity's scale")
                     continue
+                key = metric, float(match[1])
+                if key in given:
+                    reading.refuse("percentile: another member of the quantity is the same percentile")
+                    continue
+                given.add(key)
                 reading.records_read += 1
-                rows.append((metric, float(match[1]), float(value), tests))
+                rows.append((*key, float(value), tests))
         if not rows:
             return
         declared = [field for field in table("network_percentile").arrow_schema() if field.name not in PROVENANCE]

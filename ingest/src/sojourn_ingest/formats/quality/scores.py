@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sojourn_ingest.formats.interface import Facts
 from sojourn_ingest.schema import table
+from sojourn_ingest.schema.shared_columns import SCORE
 
 BATCH_ROWS: Final = 16_384
 
@@ -80,7 +81,7 @@ def frame_score(metric: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{metric} is not a number") from error
     least, greatest = SCALES[metric]
-    if not least <= number <= greatest:
+    if not least <= number <= greatest or SCORE[1] < number < math.inf:
         raise ValueError(f"{metric} lies outside its scale")
     return GREATEST_PSNR_DB if math.isinf(number) else number
 

@@ -270,7 +270,7 @@ def _tins(tins: Any, counters: Counters) -> None:
     marked = [part["ecn_marked_packets"] for part in counters.parts]
     if marked and None not in marked:
         # CAKE counts marks by tin only.
-        counters.row["ecn_marked_packets"] = sum(marked)
+        counters.row["ecn_marked_packets"] = min(sum(marked), LARGEST)
 
 
 def _shaper_rate(kind: str, options: Any) -> int | None:
