@@ -37,7 +37,7 @@ MEANINGS = {
 #: happens to have. Any other that takes a text is a choice.
 OPEN = {
     "--allow-host", "--host", "--master", "--memory", "--spark-conf", "--url",
-    "--author", "--date", "--ingest-options", "--older-than", "--title",
+    "--author", "--date", "--ingest-options", "--older-than", "--source", "--title",
     "--basis", "--block", "--datasets", "--role", "--studies", "--where",
 }  # fmt: skip
 #: A line to copy, and how long it may be: a help has 78 columns, less its indent.
@@ -253,7 +253,7 @@ def test_a_terminal_is_asked_and_its_answer_counts(tmp_path: Path, sojourn: Call
     unasked = sojourn(*command)
     assert (unasked.status, unasked.stderr.partition(";")[0]) == (1, "error: nothing was changed")
     would = unasked.stdout
-    assert re.fullmatch(r"\d+ rows? of 1 source would be removed\n", would)
+    assert re.fullmatch(r".*/ping\.txt: \d+ rows? of series\n\d+ rows? of 1 source would be removed\n", would)
     for answer, ends_with in (("n\n", "would be removed\n"), ("y\n", "frees their space\n")):
         ours, theirs = pty.openpty()
         with os.fdopen(ours, "wb", 0) as keys, os.fdopen(theirs) as keyboard:

@@ -174,7 +174,7 @@ def test_a_column_that_is_never_null_cannot_be_made_up(lake: Lake) -> None:
         compacted(Lake(lake.root))
 
 
-def test_retention_removes_old_rows_and_remembers_that_they_were(tmp_path: Path) -> None:
+def test_expiry_removes_old_rows_and_remembers_that_they_were(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     put(lake, "/old", "c1", 1.0, modified_ns=10 * DAY_NS)
     put(lake, "/new", "c2", 2.0, modified_ns=20 * DAY_NS)

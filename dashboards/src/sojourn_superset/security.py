@@ -234,8 +234,8 @@ def name_permissions() -> None:
     from superset.queries.saved_queries.api import SavedQueryRestApi
 
     for api in (ChartRestApi, DashboardRestApi, DatabaseRestApi, DatasetRestApi, SavedQueryRestApi):
-        named = {"import_": "import", "export_as_example": "export_as_example"}
-        api.method_permission_name = {**api.method_permission_name, **named}
+        api.method_permission_name = {**api.method_permission_name, "import_": "import"}
+    DashboardRestApi.method_permission_name["export_as_example"] = "export_as_example"
 
 
 def close_earlier_explore() -> None:

@@ -41,6 +41,9 @@ class UnknownQueueError(DecodeError):
 class IndistinctPacketsError(DecodeError):
     """Packets of a pair of captures look alike."""
 
+class ImpossibleDelayError(DecodeError):
+    """A packet of a pair of captures takes longer than any does."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from results import Tables, damaged, is_refused_or_read, read
-from tool_results import PPING_FORMS, PPING_MACHINE, START_S, pping_samples
+from tool_results import PPING_FORMS, PPING_MACHINE, START_S, pping_samples, pping_sums
 
 from sojourn_ingest.formats.connection import pping
 from sojourn_ingest.formats.interface import InputError
@@ -49,6 +49,17 @@ def test_sums_by_prefix_are_rows_of_a_data_set_of_their_length(tmp_path: Path) -
     _, tables, reading = read(written(tmp_path, PPING_FORMS["prefixes"]()))
     assert figures(tables) == [("pping-prefix-24", 30, 2000, 6000.0, 10_000)]
     assert reading.refused == {"prefix_without_rtt": 1, "prefix_of_all_others": 1}
+
+
+def test_sums_of_an_hour_beyond_what_models_add_up_are_refused_whole(tmp_path: Path) -> None:
+    settings, first, *_ = pping_sums()
+    large = first | {"count_rtt": 10**10, "mean_rtt": 6e6}
+    _, tables, reading = read(written(tmp_path, json.dumps([settings, large, large, first])))
+    assert reading.refused == {"sum_of_hour_too_large": 1}
+    assert len(tables["connection"]) == 2
+    assert [(row["rtt_samples"], row["rtt_sum_us"]) for row in tables["passive_rtt"]] == [
+        (10**10 + 30, 6 * 10**13 + 180_000)
+    ]
 
 
 def test_lines_for_machines_are_read_and_lines_without_a_date_say_what_to_do(tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def test_a_player_stalls_for_no_longer_than_has_passed(
     assert reading.refused == refused
 
 
+def test_a_log_that_begins_during_the_playback_has_the_stalls_since_then(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in streamed().splitlines()]
+    later = [line | {"stalls": line["stalls"] + 5, "stalled_s": line["stalled_s"] + 60} for line in lines]
+    _, tables, reading = read(written(tmp_path, "".join(json.dumps(line) + "\n" for line in later)))
+    assert [value for _, _, value in values(tables, "stalled_ms")] == [0, 0, 1000, 2000]
+    assert [value for _, _, value in values(tables, "stalls")] == [0, 0, 1, 1]
+    assert reading.refused == {}
+
+
 def test_a_log_without_a_segment_that_can_be_read_is_refused(tmp_path: Path) -> None:
     first = json.loads(streamed().splitlines()[0])
     with pytest.raises(InputError, match="no segment in the log of the player"):

@@ -133,9 +133,9 @@ def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
             "size_packets: Input should be greater than or equal to 1",
         ),
         ({"window": {"start_epoch_s": 9, "end_epoch_s": 9.0000002}}, "not 1 ms after its start"),
-        ({"window": {"start_epoch_s": 0, "end_epoch_s": 1.77e9}}, "span 491,667 h, a run 24 h at most"),
-        ({"t0": {"epoch_s": 0}, "window": {"start_epoch_s": 1.77e9, "end_epoch_s": 1.77e9 + 9}}, "span 491,667 h"),
-        ({"t0": {"epoch_s": 0}, "phases": [{"phase": "solo", "start_s": 0, "end_s": 1e9}]}, "span 277,778 h"),
+        ({"window": {"start_epoch_s": 0, "end_epoch_s": 1.77e9}}, "span 491,666.7 h, a run 24 h at most"),
+        ({"t0": {"epoch_s": 0}, "window": {"start_epoch_s": 1.77e9, "end_epoch_s": 1.77e9 + 9}}, "span 491,666.7 h"),
+        ({"t0": {"epoch_s": 0}, "phases": [{"phase": "solo", "start_s": 0, "end_s": 1e9}]}, "span 277,777.8 h"),
         ({"files": {"after.pcap": {"sha256": "short"}}}, "files.after.pcap.sha256"),
         (
             {"flows": [{"role": "app", "proto": "udp", "src": "x", "sport": 1, "dst": "y", "dport": 2}]},

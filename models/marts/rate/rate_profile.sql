@@ -69,11 +69,10 @@ named as (
 -- A group for each second takes the memory of its key.
 numbered as (
     select
-        profile_id,
-        exclusion_reason,
-        rate_profile_id,
+        *,
         dense_rank() over (order by rate_profile_id) as rate_profile_number
     from named
+    where rate_profile_id is not null
 ),
 
 seconds as (
@@ -98,36 +97,34 @@ seconds as (
 
 described as (
     select distinct
-        numbered.rate_profile_number,
-        named.rate_profile_id,
-        named.study_id,
-        named.role,
-        named.rate_basis,
-        named.workload,
-        named.direction,
-        named.bandwidth_bps,
-        named.bandwidth_programme,
-        named.rtt_ms,
-        named.aqm,
-        named.queue_size_bdp,
-        named.queue_size_bytes,
-        named.queue_limit_packets,
-        named.queue_label,
-        named.congestion_control,
-        named.application,
-        named.rival_application,
-        named.start_order,
-        named.testbed,
-        named.queue_scheme,
-        named.congested_direction,
-        named.opposite_link,
-        named.participants,
-        named.call_view,
-        named.ecn,
-        named.l4s
-    from named
-    inner join numbered
-        on named.profile_id = numbered.profile_id
+        rate_profile_number,
+        rate_profile_id,
+        study_id,
+        role,
+        rate_basis,
+        workload,
+        direction,
+        bandwidth_bps,
+        bandwidth_programme,
+        rtt_ms,
+        aqm,
+        queue_size_bdp,
+        queue_size_bytes,
+        queue_limit_packets,
+        queue_label,
+        congestion_control,
+        application,
+        rival_application,
+        start_order,
+        testbed,
+        queue_scheme,
+        congested_direction,
+        opposite_link,
+        participants,
+        call_view,
+        ecn,
+        l4s
+    from numbered
 ),
 
 final as (

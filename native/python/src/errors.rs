@@ -79,6 +79,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    ImpossibleDelayError,
+    DecodeError,
+    "A packet of a pair of captures takes longer than any does."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -97,6 +103,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::ExpandsTooFar => ExpandsTooFarError::new_err(arguments),
         FaultKind::UnknownQueue => UnknownQueueError::new_err(arguments),
         FaultKind::IndistinctPackets => IndistinctPacketsError::new_err(arguments),
+        FaultKind::ImpossibleDelay => ImpossibleDelayError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
         FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
@@ -136,6 +143,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ExpandsTooFarError", py.get_type::<ExpandsTooFarError>())?;
     module.add("UnknownQueueError", py.get_type::<UnknownQueueError>())?;
     module.add("IndistinctPacketsError", py.get_type::<IndistinctPacketsError>())?;
+    module.add("ImpossibleDelayError", py.get_type::<ImpossibleDelayError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

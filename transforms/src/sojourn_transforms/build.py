@@ -306,8 +306,10 @@ def _changes(before: Datasets, after: Datasets) -> list[MartChange]:
 def _unpublished(paths: Paths, lake: Lake) -> str:
     """Say what is served instead, which files it does not have, and how to take a file out of the lake."""
     served = current_build(paths.snapshots)
-    before = {each["content_hash"] for each in served.get("inputs", ())} if served else set()
-    new = [each["source_path"] for each in _inputs(lake) if each["content_hash"] not in before]
+    before = {(each["content_hash"], each["decoder_version"]) for each in served.get("inputs", ())} if served else set()
+    new = [
+        each["source_path"] for each in _inputs(lake) if (each["content_hash"], each["decoder_version"]) not in before
+    ]
     listed = ", ".join(new[:SHOWN_SOURCES])
     more = f" and {len(new) - SHOWN_SOURCES:,} more" if len(new) > SHOWN_SOURCES else ""
     still = "nothing was published" + (", and the previous build is still served" if served else "")

@@ -145,7 +145,8 @@ def expire_command(
     """Remove rows of source files that are older than a number of days, by their modification time, or given.
 
     The command lists what it would remove, and asks for a confirmation. The outcome of each file stays on record, so
-    a later ingest does not bring the rows back unless the file has changed. Copies of a file share its rows.
+    a later ingest does not bring the rows back unless the file or its reader has changed. Copies of a file share its
+    rows.
 
     For example:
 

@@ -31,26 +31,30 @@ def plan_expiry(
     """Return the facts of some tables, of sources that were last modified before a time and that are named.
 
     The time is in nanoseconds since 1970; without it, or without names, that is no condition. A name is the path of a
-    file, or of a folder with all files in it.
+    file, or of a folder with all files in it; a capture, or a part of one, takes its pair with it.
     """
     wanted = set(tables)
     expired = []
+    named = {commit.source_path for commit in lake.live() if _is_of(commit, sources)}
     for commit in lake.live():
         files = [file for file in commit.files if file.table in wanted]
         is_old = before_ns is None or commit.modified_ns < before_ns
-        if files and is_old and (not sources or _is_of(commit, sources)):
+        if files and is_old and (not sources or commit.source_path in named or _is_pair_of(commit, named)):
             names = tuple(sorted({file.table for file in files}))
             expired.append(Expiry(commit, names, sum(file.rows for file in files)))
     return expired
 
 
 def _is_of(commit: Commit, sources: Collection[str]) -> bool:
-    """Return whether a source, a file of a recording or a capture of a pair is, or lies in, one of some paths."""
-    folder, _, name = commit.source_path.rpartition("/")
-    captures = name.split("+") if commit.format == "capture_pair" else ()
-    parts = [part.source_path for part in commit.parts]
-    paths = [commit.source_path, *parts, *(f"{folder}/{capture}" for capture in captures)]
+    paths = [commit.source_path, *(part.source_path for part in commit.parts)]
     return any(path == source or path.startswith(f"{source}/") for path in paths for source in sources)
+
+
+def _is_pair_of(commit: Commit, paths: Collection[str]) -> bool:
+    """Return whether a commit is of a pair of captures one of which has one of some paths."""
+    folder, _, name = commit.source_path.rpartition("/")
+    at = [place for place, character in enumerate(name) if character == "+" and commit.format == "capture_pair"]
+    return any(f"{folder}/{capture}" in paths for place in at for capture in (name[:place], name[place + 1 :]))
 
 
 def expire(lake: Lake, expiry: Expiry, now: datetime | None = None) -> Commit:

@@ -19,6 +19,8 @@ pub enum FaultKind {
     UnknownQueue,
     /// Packets of a pair of captures look alike.
     IndistinctPackets,
+    /// A packet of a pair of captures takes longer than any does.
+    ImpossibleDelay,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.

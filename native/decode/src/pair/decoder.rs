@@ -204,13 +204,8 @@ impl PairDecoder {
         }
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         self.give_up_indistinct(&mut surveys);
-        let mut towards = directions(self.flows.flows(), &surveys);
-        if has_impossible_delays(&surveys, &towards) {
-            let packets = self.flows.give_up_all();
-            self.refuse(PairRefusal::ImpossibleDelay, packets, FaultKind::CorruptRecord, "a packet takes more than an hour longer than another from point to point: a clock was set while it was recorded, so no delay is known");
-            surveys.fill(FlowSurvey::default());
-            towards = directions(self.flows.flows(), &surveys);
-        }
+        let towards = directions(self.flows.flows(), &surveys);
+        self.give_up_impossible(&mut surveys, &towards);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
         let mut floor: Option<TimesSeen> = None;
         let mut sent = 0;
@@ -270,6 +265,44 @@ impl PairDecoder {
                 PairRefusal::IndistinctPacket,
                 packets,
                 FaultKind::IndistinctPackets,
+                &message,
+            );
+        }
+    }
+
+    /// Refuse the packets of flows in which a packet takes more than an hour longer than another: it is not the same
+    /// packet, or a clock was set. Where such times lie between flows, a clock was set, and all are refused.
+    fn give_up_impossible(&mut self, surveys: &mut [FlowSurvey], towards: &[bool]) {
+        let has_own = |survey: &FlowSurvey| {
+            survey.times_seen.is_some_and(|seen| {
+                seen.greatest_difference_ns
+                    .saturating_sub(seen.least_difference_ns)
+                    > LONGEST_DELAY_NS
+            })
+        };
+        let mut packets = 0;
+        for (flow, survey) in surveys
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, survey)| has_own(survey))
+        {
+            *survey = FlowSurvey::default();
+            packets += self.flows.give_up(flow);
+        }
+        if has_impossible_delays(surveys, towards) {
+            for (flow, survey) in surveys.iter_mut().enumerate() {
+                *survey = FlowSurvey::default();
+                packets += self.flows.give_up(flow);
+            }
+        }
+        if packets > 0 {
+            let message = format!(
+                "{packets} packets are of flows in which one takes more than an hour longer than another from point to point, so they have no delays: it is another packet, or a clock was set while it was recorded"
+            );
+            self.refuse(
+                PairRefusal::ImpossibleDelay,
+                packets,
+                FaultKind::ImpossibleDelay,
                 &message,
             );
         }

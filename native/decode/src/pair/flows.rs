@@ -166,14 +166,15 @@ impl FlowNumbers {
         if keys.is_given_up { packets } else { 0 }
     }
 
-    /// Give all flows up; their packets.
-    pub(crate) fn give_up_all(&mut self) -> u64 {
-        let mut packets = 0;
-        for keys in self.keys.iter_mut().filter(|keys| !keys.is_given_up) {
-            keys.is_given_up = true;
-            packets += keys.packets_before + keys.packets_after;
+    /// Give a flow up; its packets, or 0 if that was done before.
+    pub(crate) fn give_up(&mut self, flow: usize) -> u64 {
+        match self.keys.get_mut(flow) {
+            Some(keys) if !keys.is_given_up => {
+                keys.is_given_up = true;
+                keys.packets_before + keys.packets_after
+            }
+            _ => 0,
         }
-        packets
     }
 
     /// Whether a flow was given up.

@@ -73,7 +73,8 @@ impl Side {
                 return summary.refuse(PairRefusal::TooManyFlows);
             };
             if flows.is_given_up(flow) {
-                return summary.refuse(PairRefusal::IndistinctPacket);
+                // They were refused after the pass before.
+                return;
             }
             summary.records_read += 1;
             let sighting = Sighting {

@@ -6,7 +6,7 @@ refusals! {
     /// Why a decoded packet is not matched.
     pub(crate) enum PairRefusal of "capture pair" {
         TooManyFlows = "too_many_flows": "a packet of a new flow, after the pair has reached the maximum number of flows",
-        ImpossibleDelay = "impossible_delay": "a packet of a pair in which a packet takes more than an hour longer than another from point to point: a clock was set while it was recorded",
+        ImpossibleDelay = "impossible_delay": "a packet of a flow in which one takes more than an hour longer than another from point to point: it is another packet, or a clock was set while it was recorded",
         IndistinctPacket = "indistinct_packet": "a packet of a flow in which most packets look alike and some are missing at a point: they have no IP identification, and few or the same bytes of payload",
     }
 }

@@ -35,22 +35,26 @@ class HostHours:
         """Whether sums should be given before more are kept."""
         return len(self._open) > OPEN_SUMS
 
-    def add(self, key: tuple[str, bool, str, int], samples: int, sum_ns: int, minimum_ns: int, maximum_ns: int) -> None:
-        """Add samples of ``key``: data set, whether synthetic, address of the host, number of the hour since 1970."""
+    def add(self, key: tuple[str, bool, str, int], samples: int, sum_ns: int, minimum_ns: int, maximum_ns: int) -> bool:
+        """Add samples of ``key``: data set, whether synthetic, address of the host, number of the hour since 1970.
+
+        Returns whether they were added; if not, they are counted as refused.
+        """
         sums = self._open.get(key)
         held_samples, held_ns = (sums[0], sums[1]) if sums else (0, 0)
         if held_samples + samples > MOST_SAMPLES or held_ns + sum_ns > LARGEST_SUM_NS:
             self._reading.refuse("sum_of_hour_too_large")
-            return
+            return False
         if sums is None:
             self._open[key] = [samples, sum_ns, minimum_ns, maximum_ns]
-            return
+            return True
         sums[0] += samples
         sums[1] += sum_ns
         if minimum_ns < sums[2]:
             sums[2] = minimum_ns
         if maximum_ns > sums[3]:
             sums[3] = maximum_ns
+        return True
 
     def batches(self) -> Facts:
         """Yield all sums as rows of ``passive_rtt``, and begin again."""

@@ -22,7 +22,7 @@ from sojourn_ingest.formats.connection.connection_format import (
     RawConnections,
     columns_of,
 )
-from sojourn_ingest.formats.connection.host_hours import HOUR_NS, HostHours
+from sojourn_ingest.formats.connection.host_hours import HOUR_NS, MOST_SAMPLES, HostHours
 from sojourn_ingest.formats.content.nesting import BoundedNesting
 from sojourn_ingest.formats.content.plain_text import head_lines, open_json, open_json_lines
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
@@ -34,8 +34,6 @@ OPEN_FLOWS = 65_536
 MAX_LINE_BYTES = 2**20
 BLOCK_BYTES = 2**18
 LARGEST_NS = 2**62
-#: Most samples of one sum; their sum in nanoseconds is below 2^62 too.
-MOST_SAMPLES = 2**40
 #: What damage makes the parser raise; its texts quote the content, which holds addresses.
 DAMAGE = (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError)
 #: Why a round trip that no network can have is refused.
@@ -168,7 +166,8 @@ class _Rows:
             self._reading.refuse(CLOCK_NOT_SET)
             return
         hour = (seen.dataset, seen.synthetic, seen.flow[0], seen.time_ns // HOUR_NS)
-        self._hours.add(hour, 1, seen.rtt_ns, seen.rtt_ns, seen.rtt_ns)
+        if not self._hours.add(hour, 1, seen.rtt_ns, seen.rtt_ns, seen.rtt_ns):
+            return
         key = (seen.flow, seen.dataset, seen.synthetic)
         flow = self._open.get(key)
         if flow is None:
@@ -222,14 +221,15 @@ class _Rows:
         if date_of(time_ns) is None:
             self._reading.refuse(CLOCK_NOT_SET)
             return
-        row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
-        row |= {"rtt_avg_us": mean_ns / 1000, "sent_bytes": None, "client_address": address}
         dataset, synthetic = f"pping-prefix-{length}", record.get("synthetic") is True
-        self._ready.append(row | {"dataset": dataset, "synthetic": synthetic})
         # A prefix of one address is a host, which has a circuit.
         named = "pping-of-hosts" if length == ("128" if ":" in address else "32") else dataset
         hour = (named, synthetic, address, time_ns // HOUR_NS)
-        self._hours.add(hour, samples, round(mean_ns * samples), minimum_ns, maximum_ns)
+        if not self._hours.add(hour, samples, round(mean_ns * samples), minimum_ns, maximum_ns):
+            return
+        row = _row(time_ns, None, samples, minimum_ns, maximum_ns)
+        row |= {"rtt_avg_us": mean_ns / 1000, "sent_bytes": None, "client_address": address}
+        self._ready.append(row | {"dataset": dataset, "synthetic": synthetic})
 
     def _batches(self) -> Facts:
         ready, self._ready = self._ready, []

@@ -22,6 +22,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.ExpandsTooFarError: "expands_too_far",
     _native.UnknownQueueError: "drop_of_unknown_queue",
     _native.IndistinctPacketsError: "indistinct_packet",
+    _native.ImpossibleDelayError: "impossible_delay",
     _native.SourceReadError: "unreadable",
 }
 

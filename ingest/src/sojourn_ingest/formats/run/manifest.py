@@ -244,7 +244,7 @@ class Manifest(ManifestPart):
         span_s = max(times_s) - min(times_s) if times_s else 0
         if span_s > LONGEST_RUN_S:
             raise ValueError(
-                f"t0, window and phases span {span_s / 3600:,.0f} h, a run {LONGEST_RUN_S // 3600} h at most; "
+                f"t0, window and phases span {span_s / 3600:,.1f} h, a run {LONGEST_RUN_S // 3600} h at most; "
                 "give epoch_s, start_epoch_s and end_epoch_s in seconds since 1970"
             )
         return self

@@ -105,13 +105,14 @@ class _Series:
             raise ValueError("times or counts go back")
         since_ns = self.start_ns if before is None else before.end_ns
         interval_s = (line.end_ns - since_ns) / 1e9
-        stalled_s = line.stalled_s - (0.0 if before is None else before.stalled_s)
+        # What a player had stalled before its log begins is of no interval in it.
+        stalled_s = 0.0 if before is None else line.stalled_s - before.stalled_s
         if stalled_s > interval_s + ROUNDING_S:
             raise ValueError("stalled_s grows by more than the time since the line before")
         self._before = line
         self._reading.records_read += 1
         time_s = (line.end_ns - self.start_ns) / 1e9
-        stalls = line.stalls - (0.0 if before is None else before.stalls)
+        stalls = 0.0 if before is None else line.stalls - before.stalls
         values: list[tuple[str, float, float | None]] = [
             ("buffer", line.buffered_s * 1e3, None),
             ("stalled", min(stalled_s, interval_s) * 1e3, interval_s),

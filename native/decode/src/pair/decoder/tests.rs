@@ -135,8 +135,41 @@ fn a_pair_whose_clock_was_set_has_no_delays() {
             summary.refused.get("impossible_delay").copied().unwrap_or(0),
             200 - summary.records_read
         );
-        assert_eq!(summary.fault.is_some(), !is_possible);
+        assert_eq!(
+            summary.fault.map(|fault| fault.kind),
+            (!is_possible).then_some(FaultKind::ImpossibleDelay)
+        );
     }
+}
+
+#[test]
+fn a_packet_that_matches_another_costs_its_own_flow_alone() {
+    let (mut before, mut after) = (TestCapture::new(1), TestCapture::new(1));
+    let of_another_port = |n: u16| {
+        let mut other = frame(true, n, 64);
+        other[34..36].copy_from_slice(&[0, 8]);
+        other
+    };
+    for n in 0..100u16 {
+        let time_us = u32::from(n) * 40_000_000;
+        before.record(time_us, &frame(true, n + 1, 64));
+        after.record(time_us + 20_000, &frame(true, n + 1, 64));
+        // The first is lost, and the last has its identification.
+        before.record(time_us + 1, &of_another_port(if n == 99 { 1 } else { n + 1 }));
+        if n > 0 {
+            after.record(
+                time_us + 20_001,
+                &of_another_port(if n == 99 { 1 } else { n + 1 }),
+            );
+        }
+    }
+    let options = PairOptions::of_rate(1_000_000_000);
+    let (sums, _, summary) = decode(&[before.content], &[after.content], options);
+    assert_eq!((sums.all.delivered, sums.all.delay_max_ns), (100, Some(0)));
+    assert_eq!(
+        (summary.records_read, summary.refused["impossible_delay"]),
+        (200, 199)
+    );
 }
 
 #[test]
