@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from superset_owners import SAVED_QUERY, Changes
 from superset_requests import chart_question, logged_in, token_of
 
 from sojourn_superset import kept_state
+from sojourn_superset.open_endpoints import OPEN_ENDPOINTS
 from sojourn_superset.security import ADMINISTRATORS_ONLY
 
 PASSWORD = os.environ["SUPERSET_VIEWER_PASSWORD"]
@@ -213,6 +215,22 @@ class Asking:
                     return f"200 {other}{question} lists {sorted(seen - own)}"
         return str(status)
 
+    def other_endpoints(self, app: Any) -> str:
+        """Request all closed endpoints; return the first one that answers, or a refusal. Administrators request one."""
+        if self.user == "Admin":
+            return str(self.status("GET", "/swagger/v1"))
+        rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint not in OPEN_ENDPOINTS]
+        assert len(rules) > 150
+        for rule in rules:
+            path = re.sub("<[^>]+>", "1", rule.rule)
+            for method in sorted(rule.methods - {"HEAD", "OPTIONS"}):
+                answer = self.client.open(path, method=method, headers=self.headers)
+                is_login = answer.status_code == 302 and answer.location.startswith("/login/")
+                # Without a session, a change is refused for want of a token.
+                if not is_login and answer.status_code not in (403, 400 if self.user == "not logged in" else 403):
+                    return f"200 {method} {path} is answered {answer.status_code}"
+        return "403"
+
     def everything(self, app: Any) -> dict[str, Any]:
         """Ask for everything that SECURITY.md has a row of."""
         dataset = self.question["datasource"]["id"]
@@ -274,6 +292,7 @@ class Asking:
             "export assets": self.status("GET", "/api/v1/assets/export/"),
             "export a dashboard with its rows": self.status("GET", "/api/v1/dashboard/1/export_as_example/"),
             "list others' drafts": self.drafts(app),
+            "open addresses that no page for readers and authors requests": self.other_endpoints(app),
         }
 
 
@@ -281,6 +300,7 @@ def main() -> None:
     """Ask, and print."""
     app = create_app()
     logging.disable(logging.CRITICAL)
+    assert set(app.view_functions) >= OPEN_ENDPOINTS, OPEN_ENDPOINTS - set(app.view_functions)
     with app.app_context():
         from superset import db
         from superset import security_manager as manager

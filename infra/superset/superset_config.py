@@ -91,13 +91,14 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
     And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for, answers, what
-    is kept of requests and how long they take, and list users to administrators only.
+    is kept of requests and how long they take, list users to administrators only, and close endpoints nobody else needs.
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.answer_size import bound_answers, count_annotations
     from sojourn_superset.chart_bounds import bound_charts
     from sojourn_superset.dashboard_layouts import keep_trees
     from sojourn_superset.kept_state import bound_kept_state
+    from sojourn_superset.open_endpoints import close_other_endpoints
     from sojourn_superset.own_database import bound_statements
     from sojourn_superset.ownership import keep_to_owners
     from sojourn_superset.parsing_bounds import bound_parsing
@@ -127,6 +128,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     hide_other_objects()
     name_permissions()
     close_earlier_explore()
+    close_other_endpoints(app)
     sign_permalinks(app)
     keep_to_owners(app)
     begin_requests(app)
