@@ -221,6 +221,8 @@ class Asking:
             return str(self.status("GET", "/swagger/v1"))
         rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint not in OPEN_ENDPOINTS]
         assert len(rules) > 150
+        menu = re.findall(r'"url": ?"(/[^"]+)"', self.client.get("/api/v1/menu/").get_data(as_text=True))
+        assert [path for path in menu if self.status("GET", path) >= 400] == [], self.user
         for rule in rules:
             path = re.sub("<[^>]+>", "1", rule.rule)
             for method in sorted(rule.methods - {"HEAD", "OPTIONS"}):

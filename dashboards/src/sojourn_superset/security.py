@@ -66,6 +66,8 @@ VIEWER_PERMISSIONS = frozenset(
 
 #: What an import may write.
 IMPORTED = ("Chart", "Dashboard", "Database", "Dataset", "SavedQuery")
+#: Entries of menus, which lead to pages that are closed to others (`sojourn_superset.open_endpoints`).
+_MENUS = ("Action Log", "Alerts & Report", "Databases", "Plugins", "Tags", "Tasks", "Themes")
 #: What Superset's Gamma and Alpha may do to things of everybody, whoever made them: change the looks of all pages, tag
 #: what they do not see, read any chart's parameters, empty the cache, decide who may register, import over what exists,
 #: and export what they may not read. Dashboards need none of it.
@@ -87,6 +89,7 @@ ADMINISTRATORS_ONLY = frozenset(
         # With the rows of its datasets, whoever may read them.
         ("can_export_as_example", "Dashboard"),
         *(("can_import", kind) for kind in IMPORTED),
+        *(("menu_access", menu) for menu in _MENUS),
     }
 )
 
