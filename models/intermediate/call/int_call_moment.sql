@@ -37,46 +37,81 @@ in_seconds as (
         and spans.onset_ns < runs.window_end_ns
 ),
 
+calm as (
+    select
+        freeze_basis,
+        stream_id,
+        study_id,
+        run_id,
+        seen_ns,
+        onset_ns,
+        seen_ns as position_ns,
+        cast(null as bigint) as disturbed_until_ns
+    from in_seconds
+    where
+        not is_freeze
+        and place = 1
+),
+
+-- Freezes before the window also disturb the seconds after them, so this uses all freezes.
 freezes as (
     select
+        cast(null as string) as freeze_basis,
         stream_id,
-        onset_ns,
-        seen_ns
+        cast(null as string) as study_id,
+        cast(null as string) as run_id,
+        cast(null as bigint) as seen_ns,
+        cast(null as bigint) as onset_ns,
+        onset_ns - 5000000000 as position_ns,
+        seen_ns + 5000000000 as disturbed_until_ns
     from spans
     where is_freeze
 ),
 
--- Freezes before the window also disturb the seconds after them, so this uses all freezes.
+in_order as (
+    select * from calm
+    union all
+    select * from freezes
+),
+
+-- A join of each calm second with the freezes around it would have as many pairs as the square of their number: of the freezes that
+-- began less than five seconds after it was over, or before, the one with the latest end decides.
 disturbed as (
-    select distinct
-        in_seconds.stream_id,
-        in_seconds.seen_ns
-    from in_seconds
-    inner join freezes
-        on
-            in_seconds.stream_id = freezes.stream_id
-            and in_seconds.onset_ns < freezes.seen_ns + 5000000000
-            and in_seconds.seen_ns > freezes.onset_ns - 5000000000
-    where not in_seconds.is_freeze
+    select
+        *,
+        max(disturbed_until_ns) over (
+            partition by stream_id
+            -- Of two at the same position, the calm second comes first, because the freeze begins exactly five seconds later.
+            order by position_ns, case when disturbed_until_ns is null then 0 else 1 end
+            rows between unbounded preceding and current row
+        ) as latest_ns
+    from in_order
 ),
 
 final as (
     select
-        in_seconds.freeze_basis,
-        in_seconds.stream_id,
-        in_seconds.study_id,
-        in_seconds.run_id,
-        in_seconds.seen_ns,
-        in_seconds.onset_ns,
-        in_seconds.is_freeze
+        freeze_basis,
+        stream_id,
+        study_id,
+        run_id,
+        seen_ns,
+        onset_ns,
+        true as is_freeze
     from in_seconds
-    left join disturbed
-        on
-            in_seconds.stream_id = disturbed.stream_id
-            and in_seconds.seen_ns = disturbed.seen_ns
+    where is_freeze
+    union all
+    select
+        freeze_basis,
+        stream_id,
+        study_id,
+        run_id,
+        seen_ns,
+        onset_ns,
+        false as is_freeze
+    from disturbed
     where
-        in_seconds.is_freeze
-        or (in_seconds.place = 1 and disturbed.stream_id is null)
+        disturbed_until_ns is null
+        and (latest_ns is null or latest_ns <= onset_ns)
 )
 
 select * from final

@@ -38,29 +38,42 @@ steps as (
         {{ integer_divide('packets.departure_utc_ns', '100000000') }}
 ),
 
+-- A row for each step: a join by a range of steps would compare all moments of a run with all of its steps.
+expected as (
+    select
+        freeze_basis,
+        stream_id,
+        study_id,
+        run_id,
+        seen_ns,
+        onset_ns,
+        is_freeze,
+        {{ each_whole_number_below('20') }} as steps_between
+    from moments
+),
+
 final as (
     select
-        max(moments.freeze_basis) as freeze_basis,
-        moments.stream_id,
-        max(moments.study_id) as study_id,
-        max(moments.run_id) as run_id,
-        moments.seen_ns,
-        max(moments.onset_ns) as onset_ns,
-        max(case when moments.is_freeze then 1 else 0 end) = 1 as is_freeze,
+        max(expected.freeze_basis) as freeze_basis,
+        expected.stream_id,
+        max(expected.study_id) as study_id,
+        max(expected.run_id) as run_id,
+        expected.seen_ns,
+        max(expected.onset_ns) as onset_ns,
+        max(case when expected.is_freeze then 1 else 0 end) = 1 as is_freeze,
         coalesce(cast(sum(steps.packets) as bigint), 0) as packets,
         cast(sum(steps.delay_sum_ns) as double) / nullif(sum(steps.timed_packets), 0) / 1e6 as queuing_delay_mean_ms,
         max(steps.delay_max_ns) / cast(1e6 as double) as queuing_delay_max_ms,
         cast(sum(steps.dropped_packets) as double) / nullif(sum(steps.packets), 0) as dropped_ratio
-    from moments
+    from expected
     left join steps
         on
-            moments.study_id = steps.study_id
-            and moments.run_id = steps.run_id
-            and steps.step_number >= {{ integer_divide('moments.onset_ns', '100000000') }} - 20
-            and steps.step_number < {{ integer_divide('moments.onset_ns', '100000000') }}
+            expected.study_id = steps.study_id
+            and expected.run_id = steps.run_id
+            and {{ integer_divide('expected.onset_ns', '100000000') }} - 1 - expected.steps_between = steps.step_number
     group by
-        moments.stream_id,
-        moments.seen_ns
+        expected.stream_id,
+        expected.seen_ns
 )
 
 select * from final
