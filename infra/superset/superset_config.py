@@ -91,7 +91,7 @@ def FLASK_APP_MUTATOR(app: Any) -> None:  # noqa: N802 - the name that Superset 
     """Limit logins by the page and by the API; Superset 6.1 limits the view that shows the page, which takes none.
 
     And have the LIMIT of a statement and the ends of a time range hold, bound what a chart may ask for, answers, what
-    is kept of requests and how long they take, list users to administrators only, and close endpoints nobody else needs.
+    is kept of requests and how long they take, list users to administrators only, and close what no page requests.
     """
     # Superset's own modules can be imported only now that it is configured.
     from sojourn_superset.answer_size import bound_answers, count_annotations
