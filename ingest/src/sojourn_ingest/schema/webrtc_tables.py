@@ -21,8 +21,8 @@ CALL_POLL = Table(
         Column(
             "stream_number",
             INT32,
-            "number of the stream among those with its SSRC and direction, from 0; a counter that decreases, or a "
-            "clock that is set, starts the next stream",
+            "number of the stream among those with its SSRC and direction, from 0; a counter that decreases or grows "
+            "by more than it can, or a clock that is set, starts the next stream",
             nullable=False,
         ),
         Column(

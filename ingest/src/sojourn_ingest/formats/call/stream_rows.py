@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from sojourn_ingest.formats.call.poll_columns import DECLARED, KEY, PLACE, VALUES
+from sojourn_ingest.formats.call.stream_counters import LOST, StreamCounters
 from sojourn_ingest.formats.interface import Facts, InputError, Reading
-from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, date_of
-from sojourn_ingest.schema import table
+from sojourn_ingest.formats.series.bounds import CLOCK_NOT_SET, LONGEST_DELAY_MS, date_of
 from sojourn_ingest.schema.column import LONGEST_LABEL
 
 BATCH_ROWS: Final = 16_384
@@ -25,31 +26,21 @@ MOST_REPORTS: Final = 65_536
 MOST_CONNECTIONS: Final = 65_536
 #: Reports of the far end that are remembered of one connection: each poll looks at all of them.
 MOST_FAR_ENDS: Final = 256
+#: A picture of AV1 has 65,536 pixels in a row.
+MOST_PIXELS: Final = 2**16
 LATEST_MS: Final = 9.2e12
 #: Values of a stream, which models add up over thousands of them in 64 bits: 17 TB, a trillion packets, 115 days.
 LARGEST_BYTES: Final = 2**44
 LARGEST_COUNT: Final = 2**40
 LONGEST_S: Final = 10_000_000
 
-DECLARED: Final = [
-    field for field in table("call_poll").arrow_schema() if field.name not in ("source_hash", "decoder_version")
-]
-KEY: Final = [
-    "poll_index", "peer_connection", "ssrc", "direction", "stream_number", "media_kind", "stats_format", "poll_ns",
-    "clock",
-]  # fmt: skip
-#: Columns that reports fill, in the order of a report's list of values.
-VALUES: Final = [field.name for field in DECLARED if field.name not in KEY]
-PLACE: Final = {name: place for place, name in enumerate(VALUES)}
 WHOLE: Final = frozenset(
     PLACE[field.name] for field in DECLARED if field.name in PLACE and not pa.types.is_floating(field.type)
 )
 BYTES: Final = frozenset(place for name, place in PLACE.items() if name.endswith("bytes"))
 PIXELS: Final = frozenset((PLACE["frame_width"], PLACE["frame_height"]))
-MAY_FALL: Final = frozenset(("lost_packets", "frame_width", "frame_height", "jitter_ms", "rtt_ms", "limited_by"))
-COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MAY_FALL)
+DELAYS: Final = frozenset((PLACE["jitter_ms"], PLACE["rtt_ms"]))
 LIMITED_BY: Final = PLACE["limited_by"]
-LOST: Final = PLACE["lost_packets"]
 REMOTE: Final = tuple(PLACE[name] for name in ("lost_packets", "jitter_ms", "rtt_ms"))
 UTC: Final = "utc"
 UNSET: Final = "unset"
@@ -141,7 +132,7 @@ class StreamRows:
         self._far_ends: dict[str, dict[str, None]] = {}
         #: By peer connection: the time of its last poll, and whether that is a date.
         self._last_times: dict[str, tuple[float, bool]] = {}
-        self._last: dict[tuple[int, int, str], tuple[int, str, list[Any]]] = {}
+        self._streams: dict[tuple[int, int, str], StreamCounters] = {}
 
     def forget(self, connection: str) -> None:
         """Forget the reports of a peer connection, because another one takes its name."""
@@ -228,32 +219,35 @@ class StreamRows:
             self._reading.refuse("stream: its SSRC is that of another stream of the same poll")
             return
         emitted.add((ssrc, direction))
-        values = report.values
+        values = report.values.copy()
         track = reports.get(report.track) if report.track is not None else None
         far_end = far_ends.get(ssrc) if direction == "outbound" else None
-        if track is not None or far_end is not None:
-            values = values.copy()
-            if track is not None:
-                values = [
-                    own if own is not None else of_track for own, of_track in zip(values, track.values, strict=True)
-                ]
-            if far_end is not None:
-                for place in REMOTE:
-                    values[place] = far_end[place] if far_end[place] is not None else values[place]
+        if track is not None:
+            values = [own if own is not None else of_track for own, of_track in zip(values, track.values, strict=True)]
+        if far_end is not None:
+            for place in REMOTE:
+                values[place] = far_end[place] if far_end[place] is not None else values[place]
         key = (connection, ssrc, direction)
-        last = self._last.get(key)
-        stream_number = 0
-        if last is not None:
-            stream_number, clock_before, before = last
-            # Between two clocks no time is known.
-            if clock != clock_before or _is_below(values, before):
-                stream_number += 1
-        elif len(self._last) >= MOST_REPORTS:
+        stream = self._streams.get(key)
+        if stream is None and len(self._streams) >= MOST_REPORTS:
             raise InputError("corrupt_record", f"more than {MOST_REPORTS} streams in one file; no call has that many")
-        self._last[key] = (stream_number, clock, values if values is not report.values else values.copy())
+        if stream is not None and self._continues(stream, poll_ns, clock, values):
+            stream.add(poll_ns, values)
+        else:
+            number = 0 if stream is None else stream.number + 1
+            stream = self._streams[key] = StreamCounters(number, clock, direction, poll_ns, values)
         stats_format = "legacy" if report.role.startswith("ssrc") else "standard"
         described = (report.media_kind, stats_format, poll_ns, clock)
-        self._rows.append((self._polls, connection, ssrc, direction, stream_number, *described, *values))
+        self._rows.append((self._polls, connection, ssrc, direction, stream.number, *described, *values))
+
+    def _continues(self, stream: StreamCounters, poll_ns: int, clock: str, values: list[Any]) -> bool:
+        # Between two clocks no time is known.
+        if clock != stream.clock or stream.has_fallen(values):
+            return False
+        column = stream.impossible_growth(poll_ns, values)
+        if column is not None:
+            self._reading.refuse(f"interval: {column} grew by more than it can, so that a new stream starts")
+        return column is None
 
     def _note_far_end(self, connection: str, name: str, report: _Report) -> None:
         far_ends = self._far_ends.setdefault(connection, {})
@@ -326,20 +320,14 @@ class StreamRows:
             self._reading.refuse("value: not a number")
             return None
         largest = LONGEST_S if factor != 1 else LARGEST_BYTES if place in BYTES else LARGEST_COUNT
-        if abs(value) > largest or (value < 0 and place != LOST):
+        is_delay_too_long = place in DELAYS and value * factor > LONGEST_DELAY_MS
+        if abs(value) > largest or (value < 0 and place != LOST) or is_delay_too_long:
             self._reading.refuse("value: out of its range")
             return None
         if place in PIXELS:
             # No stream has no picture: a width of 0 is written before the first frame.
-            return int(value) if 0 < value < 2**31 else None
+            return int(value) if 0 < value <= MOST_PIXELS else None
         return int(value) if place in WHOLE else value * factor
-
-
-def _is_below(values: list[Any], before: list[Any]) -> bool:
-    """Return whether a counter has fallen."""
-    return any(
-        values[place] is not None and before[place] is not None and values[place] < before[place] for place in COUNTERS
-    )
 
 
 DESCRIBING: Final = frozenset(
