@@ -2,8 +2,8 @@
 
 Superset lists users and roles, with e-mail addresses, to whoever may read a dashboard, as possible owners. Its own
 setting for that (`EXTRA_RELATED_QUERY_FILTERS`) holds neither for all lists nor for users that are asked for by their
-number. It also lists the dashboards of a chart, and the charts, dashboards and tabs of SQL Lab that use a dataset or a
-database, drafts of others among them, with the filters of each dashboard.
+number. It also lists the dashboards of a chart, and the charts and dashboards that use a dataset, drafts of others
+among them, with the filters of each dashboard.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def hide_other_users() -> None:
 
 
 def hide_other_objects() -> None:
-    """Have Superset list, of what uses a chart, a dataset or a database, only what the user may see."""
+    """Have Superset list, of what uses a chart or a dataset, only what the user may see."""
     # Superset's own modules can be imported only now that it is configured.
     from flask import has_request_context
     from superset import security_manager
@@ -54,17 +54,15 @@ def hide_other_objects() -> None:
     from superset.commands.explore.get import GetExploreCommand
     from superset.daos.chart import ChartDAO
     from superset.daos.dashboard import DashboardDAO
-    from superset.daos.database import DatabaseDAO
     from superset.daos.dataset import DatasetDAO
-    from superset.utils.core import get_user_id
 
     def seen(related: dict[str, Any]) -> dict[str, Any]:
         if not has_request_context() or security_manager.is_admin():
             return related
-        for kind, dao in (("charts", ChartDAO), ("dashboards", DashboardDAO)):
-            related[kind] = dao.find_by_ids([each.id for each in related[kind]])
-        tabs = related.get("sqllab_tab_states", [])
-        return related | {"sqllab_tab_states": [tab for tab in tabs if tab.user_id == get_user_id()]}
+        return {
+            "charts": ChartDAO.find_by_ids([each.id for each in related["charts"]]),
+            "dashboards": DashboardDAO.find_by_ids([each.id for each in related["dashboards"]]),
+        }
 
     def keep_seen(charts: list[dict[str, Any]]) -> None:
         """Take the dashboards of charts that the user does not see out of a response."""
@@ -98,6 +96,5 @@ def hide_other_objects() -> None:
 
     schema.dump = dump_seen
     ChartRestApi.pre_get_list = lambda _api, response: keep_seen(response["result"])
-    for dao in (DatabaseDAO, DatasetDAO):
-        list_all = dao.get_related_objects
-        dao.get_related_objects = staticmethod(lambda number, list_all=list_all: seen(list_all(number)))
+    list_all = DatasetDAO.get_related_objects
+    DatasetDAO.get_related_objects = staticmethod(lambda number: seen(list_all(number)))
