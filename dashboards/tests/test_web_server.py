@@ -335,6 +335,16 @@ def test_large_headers_are_refused(server: subprocess.Popen[bytes], port: int) -
         assert connection.recv(100).startswith(b"HTTP/1.0 431 ")
 
 
+@pytest.mark.parametrize("blanks", [b" " * 31_000, b"\t" * 31_000, b"\r\n " * 10_000], ids=["blanks", "tabs", "lines"])
+def test_a_header_of_blanks_takes_no_time(server: subprocess.Popen[bytes], port: int, blanks: bytes) -> None:
+    """Waitress takes the square of them, in the thread that all connections have."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX: a" + blanks + b"x\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
+    assert time.monotonic() - began < 0.5
+
+
 @pytest.mark.parametrize(
     ("begun", "more"),
     [(b"5;a=", b"0"), (b"0" * 40, b"0"), (b"0\r\nX: ", b"0"), (b"", b"1\r\na\r\n")],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import signal
 import socket
 import sys
@@ -47,6 +48,11 @@ LARGEST_REQUEST_BYTES = 16 * 2**20
 """A larger request is refused: forms, filters and imported assets are smaller."""
 LARGEST_HEADER_BYTES = 32 * 2**10
 """Larger headers are refused: Superset parses cookies at about 1 ms for each KiB."""
+BLANKS = re.compile(rb"[ \t]{100}|\r\n[ \t]")
+"""Blanks in a row within a head, or a header that goes on in another line (RFC 9112, section 5.2), which is refused.
+
+Waitress looks for the end of a header's value in a time that is the square of the blanks.
+"""
 MOST_AT_ONCE = 8
 """Requests that are taken from what comes on a connection at once. Browsers wait for each answer."""
 LONGEST_LOGGED = 200
@@ -73,6 +79,8 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc] # the same
     """What reads a request. Waitress alone bounds neither the lines of a chunked body nor their number."""
 
     def parse_header(self, header_plus: bytes) -> None:
+        if BLANKS.search(header_plus):
+            raise ParsingError("the head of the request has many blanks in a row, or a header of several lines")
         try:
             super().parse_header(header_plus)
         except ValueError as error:
