@@ -127,8 +127,8 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
         of_yesterday = f"Bearer {create_access_token('7', expires_delta=timedelta(days=-1))}"
     cookie = app.test_client().get("/login").headers["Set-Cookie"].partition(";")[0]
 
-    def counted(path: str, **headers: str) -> Any:
-        request = SimpleNamespace(path=path, headers=headers)
+    def counted(path: str, command: str = "GET", body: Any = None, **headers: str) -> Any:
+        request = SimpleNamespace(path=path, headers=headers, command=command, body_rcv=body)
         return whose(SimpleNamespace(requests=[request], addr=("192.0.2.1", 1)))
 
     of_address = ("address", "192.0.2.1")
@@ -162,6 +162,8 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert time.thread_time() - began < 0.01, "each takes the time of other connections"
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None
+    assert counted("/static/assets/a.js", "POST") == of_address
+    assert counted("/health", "GET", b"a body") == of_address
     # What is no request has neither a path nor headers.
     malformed = SimpleNamespace(requests=[SimpleNamespace(headers={})], addr=("192.0.2.1", 1))
     assert whose(malformed) == of_address

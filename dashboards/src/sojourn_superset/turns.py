@@ -148,9 +148,12 @@ def site(address: str) -> str:
 
 def by_address(channel: Any) -> Hashable | None:
     """Count a request for the address that it comes from, except for what costs next to nothing."""
+    request = channel.requests[0]
     # What is no request has no path.
-    path = getattr(channel.requests[0], "path", "")
-    return None if path == "/health" or path.startswith("/static/") else ("address", site(channel.addr[0]))
+    path = getattr(request, "path", "")
+    is_cheap = path == "/health" or path.startswith("/static/")
+    is_read = getattr(request, "command", "") in ("GET", "HEAD") and getattr(request, "body_rcv", None) is None
+    return None if is_cheap and is_read else ("address", site(channel.addr[0]))
 
 
 def by_user(application: Any) -> Whose:
