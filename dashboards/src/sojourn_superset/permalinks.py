@@ -1,7 +1,8 @@
-"""Keys of permalinks that nobody can compute.
+"""Keys of permalinks that nobody can compute or guess.
 
 Superset makes the key of a permalink from the number of its entry in a way that shows in a few hundred keys of one's
 own: with them, whoever may make permalinks reads those of everybody, with statements of SQL Lab and filters of drafts.
+Links of SQL Lab from before are numbers alone, behind `kv:`, and are not read.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sojourn_superset.security import derived_secret
 
 MAC_CHARACTERS = 32
 """128 bits, as hexadecimal digits at the end of a key."""
+KEY_OF_NUMBER = "kv:"
 NO_ENTRY = 0
 """A number that no entry has."""
 
@@ -44,6 +46,10 @@ def sign_permalinks(app: Any) -> None:
             return NO_ENTRY
         return int(decode(key=plain, salt=salt))
 
+    read_sql_lab = get_sql_lab.GetSqlLabPermalinkCommand.run
+    get_sql_lab.GetSqlLabPermalinkCommand.run = lambda command: (
+        None if command.key.startswith(KEY_OF_NUMBER) else read_sql_lab(command)
+    )
     for module in (create_dashboard, create_explore, create_sql_lab):
         module.encode_permalink_key = encode_signed
     for module in (get_dashboard, get_explore, get_sql_lab):
