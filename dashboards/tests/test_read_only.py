@@ -300,10 +300,14 @@ NUMBERS = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMI
         (f"SELECT 1 /* {'x' * 2**20} */", "or the statement than 1 MiB"),
         ("SELECT 'a' LIKE hex(zeroblob(600))", "LIKE or GLOB pattern too complex"),
         (f"SELECT {', '.join(['hex(zeroblob(130000))'] * 1900)}", "more than 512 MiB of memory"),
-        (NUMBERS.format(rows=10**9) + " SELECT hex(zeroblob(130000)) FROM n", "the result is larger than 256 MiB"),
+        (NUMBERS.format(rows=10**9) + " SELECT hex(zeroblob(130000)) FROM n", "the result is larger than 128 MiB"),
         (
-            NUMBERS.format(rows=300) + " SELECT printf('%0262000d', x) || char(128512) FROM n",
-            "the result is larger than 256 MiB",
+            NUMBERS.format(rows=150) + " SELECT printf('%0262000d', x) || char(128512) FROM n",
+            "the result is larger than 128 MiB",
+        ),
+        (
+            NUMBERS.format(rows=800) + " SELECT replace(printf('%0100000d', x), '0', 'é') FROM n",
+            "the result is larger than 128 MiB",
         ),
     ],
 )

@@ -37,8 +37,8 @@ LONGEST_TRIMMED_CHARACTERS = 100
 """Most characters that `trim` takes off: SQLite compares each of the text with each of these."""
 MOST_PERCENTILE_VALUES = 10_000_000
 """Most values that the medians and percentiles of a statement take, of 8 bytes each."""
-LARGEST_RESULT_BYTES = 256 * 2**20
-"""Memory of the values of a statement's result. Superset has each up to four times over, as rows, a table and JSON."""
+LARGEST_RESULT_BYTES = 128 * 2**20
+"""Memory of the values of a statement's result. Superset has each several times over, as rows, tables and JSON."""
 LARGEST_HEAP_BYTES = 512 * 2**20
 """Most memory of SQLite for all statements at a time. Sorting and grouping go to temporary files long before."""
 DEFAULT_TIMEOUT_S = 60.0
@@ -115,6 +115,15 @@ def _trimming(name: str) -> Callable[[Any, Any], str | None]:
     return trimmed
 
 
+def _memory(value: Any) -> int:
+    """Return the memory of a value, of a text as Python or as Arrow has it.
+
+    One emoji has Python take four bytes for each character of a text; Arrow takes two for an é where Python takes one.
+    """
+    size = sys.getsizeof(value)
+    return max(size, len(value.encode())) if isinstance(value, str) and not value.isascii() else size
+
+
 class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     """A cursor of `ReadOnlyConnection`.
 
@@ -155,8 +164,7 @@ class ReadOnlyCursor(db.APSWCursor):  # type: ignore[misc]
     def _convert(self, cursor: Any) -> Iterator[tuple[Any, ...]]:
         size = 0
         for row in super()._convert(cursor):
-            # One emoji has each character of a text take four bytes.
-            size += sys.getsizeof(row) + sum(map(sys.getsizeof, row))
+            size += sys.getsizeof(row) + sum(map(_memory, row))
             if size > LARGEST_RESULT_BYTES:
                 raise OperationalError(
                     f"the result is larger than {LARGEST_RESULT_BYTES // 2**20} MiB; ask for fewer rows or columns"
