@@ -131,6 +131,7 @@ def descriptions(client: Any, headers: dict[str, str], question: dict[str, Any])
     """Return what lists of charts are, and the CPU time that they take, with descriptions that take long to read."""
     chart = {"viz_type": "table", "datasource_id": question["datasource"]["id"], "datasource_type": "table"}
     texts = {"blanks": " " * 200_000 + "x", "one letter": "a" * 900_000, "Markdown": "*a*\n\n    x = 1\n"}
+    texts |= {f"{text}, often": text * (4_900 // len(text)) for text in ("[", "![", "[a][", "[](", "<b ")}
     for name, text in texts.items():
         made = client.post("/api/v1/chart/", json={**chart, "slice_name": name, "description": text}, headers=headers)
         assert made.status_code == 201, made.get_data(as_text=True)

@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 from superset.app import create_app
 from superset_imports import imported, imports
+from superset_limits import kept, left_by_authors, logins, malformed_logins, too_large
 from superset_owners import SAVED_QUERY, Changes
-from superset_requests import chart_question, logged_in, token_of
+from superset_requests import chart_question, logged_in
 
-from sojourn_superset import kept_state
 from sojourn_superset.open_endpoints import OPEN_ENDPOINTS
 from sojourn_superset.security import ADMINISTRATORS_ONLY
 
@@ -29,14 +29,6 @@ CONDITION = {"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "packe
 #: An operation on the rows that a chart was saved with.
 OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 3}}
 OWN_OPERATION = {"operation": "histogram", "options": {"column": "packets", "groupby": [], "bins": 4}}
-#: Where Superset keeps what is sent.
-KEEPING = (
-    "/api/v1/dashboard/1/filter_state?tab_id=1",
-    "/api/v1/dashboard/1/permalink",
-    "/api/v1/explore/form_data",
-    "/api/v1/explore/permalink",
-    "/api/v1/sqllab/permalink",
-)
 #: An annotation layer that a chart was saved with.
 LAYER = {
     "annotationType": "EVENT", "sourceType": "NATIVE", "name": "a", "show": True, "showMarkers": False, "value": 1,
@@ -96,6 +88,19 @@ class Asking:
         answer = self.client.post("/api/v1/chart/data", json=question, headers=self.headers)
         body = answer.get_json(silent=True) or {}
         return f"{answer.status_code} {len(body['result'][0]['data']) if answer.status_code == 200 else body}"
+
+    def layer(self) -> str:
+        """Return the answer to a question with the annotation layer that a chart has."""
+        return self.rows(annotation_layers=[LAYER], extras={"where": f"({CONDITION['sqlExpression']})", "having": ""})
+
+    def expressions_and_operations(self) -> list[str]:
+        """Return the answers to questions for what charts have, and for what they do not have."""
+        return [
+            self.rows(metrics=[METRIC]),
+            self.rows(columns=["packets"], post_processing=[OPERATION]),
+            self.rows(metrics=[{**METRIC, "sqlExpression": "MAX(packets) + 1"}])[:4],
+            self.rows(columns=["packets"], post_processing=[OWN_OPERATION])[:4],
+        ]
 
     def asked_of(self, source: dict[str, Any], expression: str) -> str:
         """Return the status of a question for an expression, and the rows or the refusal."""
@@ -365,11 +370,12 @@ def main() -> None:
     answers: dict[str, Any] = {
         "not logged in": Asking(app.test_client(), {}, question, "not logged in").everything(app)
     }
+    asking_as = {}
     for place, user in enumerate(ROLES):
         name = {"Admin": os.environ["SUPERSET_ADMIN_USER"], "viewer": os.environ["VIEWER"]}.get(user, user)
         password = os.environ["SUPERSET_ADMIN_PASSWORD"] if user == "Admin" else PASSWORD
         client, headers, _ = logged_in(app, name, password, f"192.0.2.{place + 1}")
-        asking = Asking(client, headers, question, user, name)
+        asking = asking_as[user] = Asking(client, headers, question, user, name)
         answers[user] = asking.everything(app)
         if user.startswith("Alpha"):
             answers.setdefault("earlier charts", {})[user] = asking.earlier_chart(f"{OTHERS}__query")
@@ -400,21 +406,11 @@ def main() -> None:
         **{sql: of_results.sql(sql) for sql in ("SELECT 1", *OF_THE_TABLE)},
         **{f"chart of {sql}": of_results.chart_of_own(app, sql) for sql in OF_THE_TABLE},
     }
-    answers["too large"] = {
-        path: client.post(path, json={"value": "x" * 2**16}, headers=headers).status_code for path in KEEPING
-    }
-    form = {"data": "a=" + "%c3" * 700_000, "content_type": "application/x-www-form-urlencoded"}
-    answers["too large"]["/login/"] = app.test_client().post("/login/", **form).status_code
-    css = {"dashboard_title": "x", "css": "x" * 2**21}
-    answers["too large"]["/api/v1/dashboard/"] = client.post(
-        "/api/v1/dashboard/", json=css, headers=headers
-    ).status_code
+    answers["too large"] = too_large(app, client, headers)
+    answers["left by authors"] = left_by_authors(app, asking_as["Alpha, sql_lab"], asking_as["viewer"])
     answers["administrators only"] = administrators_only
     answers["logins"] = logins(app)
-    answers["malformed logins"] = [
-        app.test_client().post("/api/v1/security/login", data=body, content_type="application/json").status_code
-        for body in ("[" * 50_000, '{"username": "\\ud800", "password": "x", "provider": "db"}', "x" * 2**17)
-    ]
+    answers["malformed logins"] = malformed_logins(app)
     print(json.dumps(answers), file=sys.stderr)
 
 
@@ -439,59 +435,6 @@ def related_lists(app: Any, name: str) -> tuple[dict[str, set[int]], dict[str, s
         )
         assert "/api/v1/dashboard/related/roles" in lists[manager.role_model]
     return lists[manager.user_model], lists[manager.role_model]
-
-
-def kept(app: Any, client: Any, headers: dict[str, str]) -> dict[str, Any]:
-    """Send states of filters and links, more than are kept, and return what is kept of them."""
-    state, link = "/api/v1/dashboard/1/filter_state", "/api/v1/dashboard/1/permalink"
-    accepted = [
-        client.post(f"{state}?tab_id=1", json={"value": json.dumps({"a": "x" * 60_000})}, headers=headers),
-        client.post(link, json={"urlParams": [["a", "x" * 60_000]]}, headers=headers),
-    ]
-    most, kept_state.MOST_ENTRIES = kept_state.MOST_ENTRIES, 4
-    keys: list[str] = []
-    for number in range(10):
-        accepted.append(client.post(f"{state}?tab_id={number}", json={"value": "{}"}, headers=headers))
-        accepted.append(client.post(link, json={"urlParams": [["a", str(number)]]}, headers=headers))
-        keys.append(accepted[-1].get_json()["key"])
-    kept_state.MOST_ENTRIES = most
-    with app.app_context():
-        from superset import db
-        from superset.key_value.models import KeyValueEntry
-
-        of_users = db.session.query(KeyValueEntry.resource).filter(KeyValueEntry.created_by_fk.isnot(None))
-        resources = [resource for (resource,) in of_users]
-    return {
-        "statuses": sorted({answer.status_code for answer in accepted}),
-        "entries": {resource: resources.count(resource) for resource in set(resources) if resource != "app"},
-        "links": [
-            client.get(f"/api/v1/dashboard/permalink/{key}").status_code
-            # As Superset makes keys, which can be computed, and with a code of another key.
-            for key in (keys[0], *keys[-4:], keys[-1][:-32], keys[-1][:-32] + keys[-2][-32:])
-        ],
-    }
-
-
-def logins(app: Any) -> dict[str, Any]:
-    """Try passwords, from an address of its own for each way to log in; the last one of each is right."""
-    passwords = [*(f"wrong{number}" for number in range(12)), os.environ["SUPERSET_ADMIN_PASSWORD"]]
-    statuses: dict[str, Any] = {}
-    for address, way in (("198.51.100.1", "page"), ("198.51.100.2", "API")):
-        client = app.test_client()
-        client.environ_base["REMOTE_ADDR"] = address
-        statuses[way] = []
-        for password in passwords:
-            login = {"username": os.environ["SUPERSET_ADMIN_USER"], "password": password}
-            if way == "page":
-                answer = client.post("/login/", data={**login, "csrf_token": token_of(client)})
-            else:
-                answer = client.post("/api/v1/security/login", json={**login, "provider": "db"})
-            statuses[way].append(answer.status_code)
-        statuses[f"{way}, then"] = client.get("/api/v1/me/").status_code
-    client.environ_base["REMOTE_ADDR"] = "198.51.100.3"
-    answer = client.post("/api/v1/security/login", json={**login, "provider": "db"})
-    statuses["API, another address"] = answer.status_code
-    return statuses
 
 
 if __name__ == "__main__":

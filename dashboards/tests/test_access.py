@@ -115,6 +115,7 @@ def test_each_role_can_do_what_is_stated(roles: dict[str, Any]) -> None:
         "malformed logins",
         "kept",
         "too large",
+        "left by authors",
         "administrators only",
         "imports",
         "import of an export",
@@ -216,6 +217,23 @@ def test_little_of_what_a_user_sends_is_kept(roles: dict[str, Any]) -> None:
     assert roles["kept"]["statuses"] == [201]
     # The oldest is gone, the newest are there.
     assert roles["kept"]["links"] == [404, 200, 200, 200, 200, 404, 404]
+
+
+def test_what_authors_leave_keeps_nobody_from_anything(roles: dict[str, Any]) -> None:
+    left = roles["left by authors"]
+    assert set(left["long"].values()) == {403}, left["long"]
+    of_charts, operation, *others = left["beside odd charts"]
+    assert (of_charts[:4], operation[:4], others) == ("200 ", "200 ", ["403 ", "403 "]), left
+    assert left["numbers of links"] == 404
+    assert left["bodies that nothing reads, CPU s"] < 0.5
+
+
+def test_a_layer_is_counted_before_it_is_read(roles: dict[str, Any]) -> None:
+    of_layer = roles["left by authors"]["of a large layer"]
+    assert of_layer["within"].startswith("200 ")
+    assert of_layer["beyond"].startswith("400 ")
+    assert "the answer would have" in of_layer["beyond"]
+    assert (of_layer["beyond, reads"], of_layer["within, reads"]) == (0, 1)
 
 
 def test_no_secret_is_a_default_and_none_is_used_twice(answers: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -22,8 +22,10 @@ LARGEST_ANSWER_BYTES = 128 * 2**20
 """Largest answer to a question of a chart, estimated from its row limits and labels, and from its rows."""
 BYTES_OF_A_VALUE = 16
 """What a value counts for that is not a text."""
+BYTES_OF_AN_ANNOTATION = 1_000
+"""What an annotation counts for beside its texts, before it is read."""
 PUNCTUATION_BYTES = 4
-"""Quotes of a text, and what is between it and the next."""
+"""Quotes of a text or brackets of a list, and what is between it and the next."""
 LISTS_OF_LABELS = 3
 """How often an answer has its labels beside those in its rows."""
 LONGEST_ESCAPE = 12
@@ -72,6 +74,10 @@ def add_to_answer(size: int) -> None:
     """
     if has_request_context():
         size = g.answer_bytes = g.get("answer_bytes", 0) + size
+    _refuse_large(size)
+
+
+def _refuse_large(size: int) -> None:
     if size > LARGEST_ANSWER_BYTES:
         raise QueryObjectValidationError(
             f"the answer would have {size / 2**20:,.0f} MiB, more than {LARGEST_ANSWER_BYTES // 2**20}; filter, or "
@@ -89,12 +95,14 @@ def json_bytes(value: Any, most: int) -> int:
         if isinstance(value, str | bytes):
             size += text_bytes(value) + PUNCTUATION_BYTES
         elif isinstance(value, Mapping):
+            size += PUNCTUATION_BYTES
             for key in value:
                 if key not in keys:
                     keys[key] = text_bytes(str(key)) + PUNCTUATION_BYTES
                 size += keys[key]
             waiting.extend(value.values())
         elif isinstance(value, list | tuple):
+            size += PUNCTUATION_BYTES
             waiting.extend(value)
         else:
             size += BYTES_OF_A_VALUE
@@ -135,8 +143,27 @@ def count_annotations() -> None:
     # Superset's own modules can be imported only now that it is configured.
     from superset.common.query_context_processor import QueryContextProcessor
 
-    for name in ("get_native_annotation_data", "get_viz_annotation_data"):
-        setattr(QueryContextProcessor, name, staticmethod(counted(getattr(QueryContextProcessor, name))))
+    read_layers = QueryContextProcessor.get_native_annotation_data
+
+    def read_if_small(query: Any) -> Any:
+        layers = [layer["value"] for layer in query.annotation_layers if layer["sourceType"] == "NATIVE"]
+        _refuse_large(_layers_bytes(layers))
+        return read_layers(query)
+
+    QueryContextProcessor.get_native_annotation_data = staticmethod(counted(read_if_small))
+    of_charts = QueryContextProcessor.get_viz_annotation_data
+    QueryContextProcessor.get_viz_annotation_data = staticmethod(counted(of_charts))
+
+
+def _layers_bytes(layers: Sequence[int]) -> int:
+    """Return the size of the annotations of layers, which Superset reads as a whole."""
+    from sqlalchemy import func
+    from superset import db
+    from superset.models.annotations import Annotation
+
+    texts = (Annotation.short_descr, Annotation.long_descr, Annotation.json_metadata)
+    size = BYTES_OF_AN_ANNOTATION + sum(func.coalesce(func.length(text), 0) for text in texts)
+    return db.session.query(func.sum(size)).filter(Annotation.layer_id.in_(layers)).scalar() or 0
 
 
 def counted(read: Callable[..., Any]) -> Callable[..., Any]:

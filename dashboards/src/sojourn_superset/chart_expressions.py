@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlglot import tokenize
 from sqlglot.expressions import Query
 from superset.errors import ErrorLevel, SupersetError, SupersetErrorType
-from superset.exceptions import QueryObjectValidationError, SupersetSecurityException
+from superset.exceptions import (
+    QueryClauseValidationException,
+    QueryObjectValidationError,
+    SupersetSecurityException,
+)
 from superset.security import SupersetSecurityManager
 from superset.sql.parse import SQLGLOT_DIALECTS, SQLStatement, sanitize_clause
 from superset.utils.core import DTTM_ALIAS, get_user_id
@@ -37,15 +42,16 @@ ROW_COUNT = "COUNT(*)"
 
 def _within(value: Any) -> Iterator[str]:
     """Yield the expressions of all columns and metrics within a value of JSON."""
-    if isinstance(value, Mapping):
-        expression = value.get("sqlExpression")
-        if isinstance(expression, str) and expression:
-            yield expression
-        for part in value.values():
-            yield from _within(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _within(part)
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            expression = value.get("sqlExpression")
+            if isinstance(expression, str) and expression:
+                yield expression
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
 
 
 def expressions_asked(query: Mapping[str, Any]) -> set[str]:
@@ -62,14 +68,28 @@ def expressions_of_charts(parameters: Iterable[Mapping[str, Any]], dialect: str)
     expressions: set[str] = set()
     for chart in parameters:
         expressions |= set(_within(chart))
-        filters = [each for each in chart.get("adhoc_filters") or () if each.get("expressionType") == "SQL"]
+        filters = [each for each in _mappings(chart, "adhoc_filters") if each.get("expressionType") == "SQL"]
         for name in CLAUSES:
-            own = [each["sqlExpression"] for each in filters if each.get("clause", "WHERE").lower() == name]
-            if own:
-                # As the browser joins them, and Superset writes them again.
-                clause = " AND ".join(f"({each})" for each in own)
-                expressions |= {clause, sanitize_clause(clause, dialect)}
+            own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
+            # As the browser joins them, and Superset writes them again; what does not parse is no clause of the chart.
+            clause = " AND ".join(f"({each})" for each in own)
+            with suppress(QueryClauseValidationException):
+                expressions |= {clause, sanitize_clause(clause, dialect)} if own else set()
     return expressions
+
+
+def _mapping(text: str | None) -> Mapping[str, Any]:
+    """Return what a chart keeps as JSON; an unfinished chart may keep something else."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text or "{}")
+        return value if isinstance(value, Mapping) else {}
+    return {}
+
+
+def _mappings(whole: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list of a mapping; none, if there is no such list."""
+    parts = whole.get(name)
+    return [each for each in parts if isinstance(each, Mapping)] if isinstance(parts, list) else []
 
 
 def _query_of(viz: Any) -> dict[str, Any]:
@@ -168,13 +188,15 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS, ROW_COUNT}
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
         if other:
-            parameters = [json.loads(chart.params or "{}") for chart in self._charts_of(dataset)]
+            parameters = [_mapping(chart.params) for chart in self._charts_of(dataset)]
             self._require(other <= expressions_of_charts(parameters, dataset.database.db_engine_spec.engine))
 
     def _refuse_other(self, dataset: Any, kind: str, parts: list[Any]) -> None:
         if parts:
-            saved = [json.loads(chart.query_context or "{}") for chart in self._charts_of(dataset)]
-            of_charts = [each for one in saved for query in one.get("queries") or () for each in query.get(kind) or ()]
+            saved = [_mapping(chart.query_context) for chart in self._charts_of(dataset)]
+            of_charts = [
+                each for one in saved for query in _mappings(one, "queries") for each in _mappings(query, kind)
+            ]
             self._require(all(each in of_charts for each in parts))
 
     def _charts_of(self, dataset: Any) -> list[Any]:

@@ -13,6 +13,11 @@ KINDS = {
     "Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query",
     "Query": "query", "TabState": "tab of SQL Lab",
 }  # fmt: skip
+#: Most characters of texts that Superset parses or repeats whenever it lists what has them.
+LONGEST = {
+    "Slice": {"params": 2**16, "query_context": 2**16},
+    "Annotation": {"long_descr": 2**16, "json_metadata": 2**16},
+}
 #: Columns that say which one an entity is, and whose.
 IDENTITY = frozenset(("id", "uuid", "user_id", "created_by_fk", "table_id", "tab_state_id"))
 #: Models whose owners are those of another, by the column that names it.
@@ -72,8 +77,7 @@ def _refuse_statements_on_others(execution: Any) -> None:
         # Also not the name of a relation, which stands for a condition on columns.
         if name not in columns or name in IDENTITY:
             raise _refusal(kind)
-        if _is_long(columns[name], getattr(value, "value", value)):
-            raise _refusal(kind, f"{name} has at most {columns[name].type.length} characters")
+        _refuse_long(kind, columns[name], getattr(value, "value", value))
     # A tab has megabytes of SQL: of what one user owns, only that user is looked up.
     owners = [getattr(model, PARTS[kind])] if kind in PARTS else _owner_columns(model) or [model.id]
     rows = session.query(*owners).distinct()
@@ -99,21 +103,21 @@ def _require_readable_dataset(chart: Any) -> None:
 
 
 def _refuse_long_texts(entity: Any) -> None:
-    """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
     kind = type(entity).__name__
-    if kind in (*KINDS, *PARTS):
+    if kind in (*KINDS, *PARTS, *LONGEST):
         state = _state(entity)
         for column in state.mapper.columns:
-            changed = state.attrs[state.mapper.get_property_by_column(column).key].history.added or ()
-            if any(_is_long(column, value) for value in changed):
-                raise _refusal(kind, f"{column.name} has at most {column.type.length} characters")
+            for value in state.attrs[state.mapper.get_property_by_column(column).key].history.added or ():
+                _refuse_long(kind, column, value)
 
 
-def _is_long(column: Any, value: Any) -> bool:
+def _refuse_long(kind: str, column: Any, value: Any) -> None:
+    """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
     from sqlalchemy import String
 
-    most = column.type.length if isinstance(column.type, String) else None
-    return isinstance(value, str) and most is not None and len(value) > most
+    most = LONGEST.get(kind, {}).get(column.name, column.type.length if isinstance(column.type, String) else None)
+    if isinstance(value, str) and most is not None and len(value) > most:
+        raise _refusal(kind, f"{column.name} has at most {most:,} characters")
 
 
 def _is_restricted() -> bool:

@@ -26,8 +26,13 @@ MOST_SOURCES = 1_000
 """Tables, subqueries and common table expressions of a statement: sqlglot compares the name of each with all others."""
 LARGEST_WITHOUT_FILE_BYTES = 2 * 2**20
 """Of a request without a file. A form takes 80 times as much memory; lists load all texts that were kept."""
-LONGEST_MARKDOWN = 10_000
+LONGEST_MARKDOWN = 5_000
 """Characters of a description that are parsed; more are shown as they are."""
+MOST_BRACKETS = 50
+"""Of either kind, `[` or `<`, in such a description: each is looked for in the rest of the text, and a list of charts
+has the descriptions of all."""
+DESCRIPTIONS_KEPT = 1_000
+"""Descriptions of which the HTML is kept: a list has the same ones each time."""
 LONGEST_IN_WORDS = 60
 """Characters of a time or of coordinates, blanks in a row as one. Their parsers take seconds for 100, hours for 250."""
 LARGEST_IMPORT_BYTES = 4 * 2**20
@@ -102,8 +107,9 @@ def bound_parsing() -> None:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
 
+    @functools.lru_cache(DESCRIPTIONS_KEPT)
     def bounded_markdown(raw: str, markup_wrap: bool | None = False) -> str:
-        if len(raw) <= LONGEST_MARKDOWN:
+        if len(raw) <= LONGEST_MARKDOWN and max(map(raw.count, "[<")) <= MOST_BRACKETS:
             return as_html(raw, markup_wrap)  # type: ignore[no-any-return]
         return Markup.escape(raw) if markup_wrap else str(Markup.escape(raw))
 
