@@ -10,13 +10,13 @@ rtp_streams as (
     select * from {{ ref('stg_lake__rtp_stream') }}
 ),
 
-streams_of_source as (
+lone_streams as (
     select
         source_hash,
-        ssrc,
-        count(*) as streams
+        ssrc
     from rtp_streams
     group by source_hash, ssrc
+    having count(*) = 1
 ),
 
 matched as (
@@ -32,19 +32,40 @@ matched as (
         reports.jitter_mean_units,
         reports.rtt_samples,
         reports.rtt_avg_us,
-        rtp_streams.flow_id = reports.flow_id as is_same_flow
+        true as is_same_flow
     from rtp_streams
-    inner join streams_of_source
-        on
-            rtp_streams.source_hash = streams_of_source.source_hash
-            and rtp_streams.ssrc = streams_of_source.ssrc
     inner join reports
         on
             rtp_streams.source_hash = reports.source_hash
             and rtp_streams.ssrc = reports.ssrc
-    where
-        (rtp_streams.flow_id = reports.flow_id and rtp_streams.direction != reports.direction)
-        or (rtp_streams.flow_id != reports.flow_id and streams_of_source.streams = 1)
+            and rtp_streams.flow_id = reports.flow_id
+            and rtp_streams.direction != reports.direction
+
+    union all
+
+    select
+        rtp_streams.source_hash,
+        rtp_streams.flow_id,
+        rtp_streams.direction,
+        rtp_streams.ssrc,
+        rtp_streams.clock_rate_hz,
+        reports.reports,
+        reports.loss_mean_ratio,
+        reports.loss_max_ratio,
+        reports.jitter_mean_units,
+        reports.rtt_samples,
+        reports.rtt_avg_us,
+        false as is_same_flow
+    from rtp_streams
+    inner join lone_streams
+        on
+            rtp_streams.source_hash = lone_streams.source_hash
+            and rtp_streams.ssrc = lone_streams.ssrc
+    inner join reports
+        on
+            rtp_streams.source_hash = reports.source_hash
+            and rtp_streams.ssrc = reports.ssrc
+            and rtp_streams.flow_id != reports.flow_id
 ),
 
 chosen as (

@@ -102,6 +102,33 @@ present as (
             and starts.start_number = 1
 ),
 
+-- Either end may have been seen first, in each of the runs.
+earlier_flows as (
+    select
+        study_id,
+        run_id,
+        role,
+        protocol,
+        initiator_host_key as host_key,
+        initiator_port as port,
+        responder_host_key as other_host_key,
+        responder_port as other_port
+    from flows
+
+    union
+
+    select
+        study_id,
+        run_id,
+        role,
+        protocol,
+        responder_host_key as host_key,
+        responder_port as port,
+        initiator_host_key as other_host_key,
+        initiator_port as other_port
+    from flows
+),
+
 -- A flow in both runs may have continued; a TCP connection with a SYN in the later run has not.
 continued as (
     select distinct
@@ -114,26 +141,16 @@ continued as (
             present.study_id = flows.study_id
             and present.run_id = flows.run_id
             and present.role = flows.role
-    inner join flows as earlier
+    inner join earlier_flows
         on
-            present.study_id = earlier.study_id
-            and present.previous_run_id = earlier.run_id
-            and present.role = earlier.role
-            and flows.protocol = earlier.protocol
-            and (
-                (
-                    flows.initiator_host_key = earlier.initiator_host_key
-                    and flows.initiator_port = earlier.initiator_port
-                    and flows.responder_host_key = earlier.responder_host_key
-                    and flows.responder_port = earlier.responder_port
-                )
-                or (
-                    flows.initiator_host_key = earlier.responder_host_key
-                    and flows.initiator_port = earlier.responder_port
-                    and flows.responder_host_key = earlier.initiator_host_key
-                    and flows.responder_port = earlier.initiator_port
-                )
-            )
+            present.study_id = earlier_flows.study_id
+            and present.previous_run_id = earlier_flows.run_id
+            and present.role = earlier_flows.role
+            and flows.protocol = earlier_flows.protocol
+            and flows.initiator_host_key = earlier_flows.host_key
+            and flows.initiator_port = earlier_flows.port
+            and flows.responder_host_key = earlier_flows.other_host_key
+            and flows.responder_port = earlier_flows.other_port
     where coalesce(flows.starts_in_mid_flow, true)
 ),
 
