@@ -16,3 +16,16 @@
 {% macro percentile_rank(per_mille, n) -%}
     ({{ integer_divide('cast(' ~ per_mille ~ ' as bigint) * ' ~ n, 1000) }} + 1)
 {%- endmacro %}
+
+{#-
+    Percentile of a group's values between two of them, as percentile_cont; null without values.
+
+    share: as a number from 0 to 1. rank: of the row by its value, from 1, rows that do not count last. n: column with the number of rows
+    that count.
+-#}
+{% macro percentile_by_rank(share, value, rank, n) -%}
+    {%- set place -%}cast({{ share }} as double) * ({{ n }} - 1){%- endset -%}
+    {%- set lower -%}max(case when {{ rank }} = floor({{ place }}) + 1 and {{ n }} > 0 then {{ value }} end){%- endset -%}
+    {%- set upper -%}max(case when {{ rank }} = ceil({{ place }}) + 1 and {{ n }} > 0 then {{ value }} end){%- endset -%}
+    {{ lower }} + ({{ upper }} - {{ lower }}) * max({{ place }} - floor({{ place }}))
+{%- endmacro %}

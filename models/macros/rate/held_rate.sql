@@ -4,6 +4,21 @@
     rates: relation with profile_id, step_number, second and rate_bps.
 -#}
 {% macro median_rate_of_five_seconds(rates) -%}
+    {{ adapter.dispatch('median_rate_of_five_seconds', 'sojourn')(rates) }}
+{%- endmacro %}
+
+{% macro default__median_rate_of_five_seconds(rates) -%}
+    select
+        profile_id,
+        step_number,
+        second,
+        rate_bps as second_rate_bps,
+        median(rate_bps) over (partition by profile_id order by second range between 4 preceding and current row) as rate_bps
+    from {{ rates }}
+{%- endmacro %}
+
+{#- Spark takes no median of a window. -#}
+{% macro spark__median_rate_of_five_seconds(rates) -%}
     select
         ending.profile_id,
         ending.step_number,

@@ -77,35 +77,67 @@ sojourns as (
     group by study_id, run_id, role
 ),
 
--- If the link rate changes, a packet's share of the maximum uses the rate in force when it left: its delay in bytes, over the limit.
-shares_of_steps as (
+-- A programme's rate changes at whole seconds from its start, so the packets of a second have one.
+programmes as (
+    select
+        study_id,
+        run_id,
+        min(span_start_ns) as start_ns
+    from link_rates
+    group by study_id, run_id
+),
+
+seconds_of_programmes as (
     select
         role_and_all_packets.study_id,
         role_and_all_packets.run_id,
         role_and_all_packets.role,
-        round(
-            sum(cast(role_and_all_packets.sojourn_ns as double) * link_rates.bandwidth_bps / 8000000000 / maximum_delays.limit_bytes)
-            / count(*),
-            9
-        ) as delay_share_of_maximum_ratio
+        max(maximum_delays.limit_bytes) as limit_bytes,
+        min(role_and_all_packets.departure_utc_ns) as departure_utc_ns,
+        cast(sum(role_and_all_packets.sojourn_ns) as double) as sojourn_sum_ns,
+        count(*) as packets
     from role_and_all_packets
     inner join maximum_delays
         on
             role_and_all_packets.study_id = maximum_delays.study_id
             and role_and_all_packets.run_id = maximum_delays.run_id
-    inner join link_rates
+    inner join programmes
         on
-            role_and_all_packets.study_id = link_rates.study_id
-            and role_and_all_packets.run_id = link_rates.run_id
-            and role_and_all_packets.departure_utc_ns >= link_rates.span_start_ns
-            and role_and_all_packets.departure_utc_ns < link_rates.span_end_ns
+            role_and_all_packets.study_id = programmes.study_id
+            and role_and_all_packets.run_id = programmes.run_id
     where
         maximum_delays.link_rate_basis = 'bandwidth_programme'
         and maximum_delays.maximum_delay_ms is not null
+        and role_and_all_packets.departure_utc_ns >= programmes.start_ns
     group by
         role_and_all_packets.study_id,
         role_and_all_packets.run_id,
-        role_and_all_packets.role
+        role_and_all_packets.role,
+        {{ integer_divide('role_and_all_packets.departure_utc_ns - programmes.start_ns', 1000000000) }}
+),
+
+-- If the link rate changes, a packet's share of the maximum uses the rate in force when it left: its delay in bytes, over the limit.
+shares_of_steps as (
+    select
+        seconds.study_id,
+        seconds.run_id,
+        seconds.role,
+        round(
+            {{ ordered_sum('seconds.sojourn_sum_ns * link_rates.bandwidth_bps / 8000000000 / seconds.limit_bytes') }}
+            / sum(seconds.packets),
+            9
+        ) as delay_share_of_maximum_ratio
+    from seconds_of_programmes as seconds
+    inner join link_rates
+        on
+            seconds.study_id = link_rates.study_id
+            and seconds.run_id = link_rates.run_id
+            and seconds.departure_utc_ns >= link_rates.span_start_ns
+            and seconds.departure_utc_ns < link_rates.span_end_ns
+    group by
+        seconds.study_id,
+        seconds.run_id,
+        seconds.role
 ),
 
 study_means as (

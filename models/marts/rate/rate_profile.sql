@@ -75,24 +75,38 @@ numbered as (
     where rate_profile_id is not null
 ),
 
-seconds as (
+-- Ranks spill to disk, which the state of a percentile for each second of a day-long profile does not.
+ranked as (
     select
         numbered.rate_profile_number,
+        numbered.exclusion_reason,
         rates.second,
-        cast(max(rates.link_rate_bps) as double) as link_rate_bps,
-        count(case when numbered.exclusion_reason is null then 1 end) as runs,
-        count(numbered.exclusion_reason) as excluded_runs,
-        median(case when numbered.exclusion_reason is null then rates.rate_bps end) as rate_median_bps,
-        percentile_cont(0.25) within group (
-            order by case when numbered.exclusion_reason is null then rates.rate_bps end
-        ) as rate_q1_bps,
-        percentile_cont(0.75) within group (
-            order by case when numbered.exclusion_reason is null then rates.rate_bps end
-        ) as rate_q3_bps
+        rates.link_rate_bps,
+        rates.rate_bps,
+        count(case when numbered.exclusion_reason is null then rates.rate_bps end) over (
+            partition by numbered.rate_profile_number, rates.second
+        ) as values_of_second,
+        row_number() over (
+            partition by numbered.rate_profile_number, rates.second
+            order by case when numbered.exclusion_reason is null and rates.rate_bps is not null then 0 else 1 end, rates.rate_bps
+        ) as rate_rank
     from numbered
     inner join rates
         on numbered.profile_id = rates.profile_id
-    group by numbered.rate_profile_number, rates.second
+),
+
+seconds as (
+    select
+        rate_profile_number,
+        second,
+        cast(max(link_rate_bps) as double) as link_rate_bps,
+        count(case when exclusion_reason is null then 1 end) as runs,
+        count(exclusion_reason) as excluded_runs,
+        {{ percentile_by_rank(0.5, 'rate_bps', 'rate_rank', 'values_of_second') }} as rate_median_bps,
+        {{ percentile_by_rank(0.25, 'rate_bps', 'rate_rank', 'values_of_second') }} as rate_q1_bps,
+        {{ percentile_by_rank(0.75, 'rate_bps', 'rate_rank', 'values_of_second') }} as rate_q3_bps
+    from ranked
+    group by rate_profile_number, second
 ),
 
 described as (
