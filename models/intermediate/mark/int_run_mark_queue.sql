@@ -73,7 +73,8 @@ polled as (
         counters.handle,
         counters.ecn_marked_packets,
         coalesce(counters.step_marked_packets, 0) as step_marked_packets,
-        {{ places_of_polls('counters', ['device', 'handle']) }}
+        {{ places_of_polls('counters', ['device', 'handle']) }},
+        {{ any_counter_falls('counters', ['ecn_marked_packets', 'step_marked_packets']) }} as falls
     from counters
     inner join run_sources
         on counters.source_hash = run_sources.measurement_hash
@@ -85,6 +86,7 @@ grown as (
         run_id,
         device,
         handle,
+        max(case when falls then 1 else 0 end) as falls,
         {{ growth_between_polls('ecn_marked_packets') }} as marks,
         {{ growth_between_polls('step_marked_packets') }} as step_marks
     from polled
@@ -95,14 +97,17 @@ counted as (
     select
         study_id,
         run_id,
-        -- Damaged counters of many disciplines add up beyond 64 bits.
+        -- If a counter falls, its discipline was replaced, and nothing is known of all of them together. Damaged counters of many disciplines add up beyond 64 bits.
         case
-            when count(marks) > 0
+            when count(marks) > 0 and max(falls) = 0
                 then cast(least(sum(cast(
                     case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end as decimal(19, 0)
                 )), {{ largest_count }}) as bigint)
         end as least_packets,
-        case when count(marks) > 0 then cast(least(sum(cast(marks as decimal(19, 0))), {{ largest_count }}) as bigint) end as most_packets
+        case
+            when count(marks) > 0 and max(falls) = 0
+                then cast(least(sum(cast(marks as decimal(19, 0))), {{ largest_count }}) as bigint)
+        end as most_packets
     from grown
     group by study_id, run_id
 ),

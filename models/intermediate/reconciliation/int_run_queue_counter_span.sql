@@ -25,10 +25,7 @@ polled as (
         counters.sent_packets,
         counters.sent_bytes,
         counters.dropped_packets,
-        counters.sent_packets < lag(counters.sent_packets) over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index
-        ) as falls,
+        {{ any_counter_falls('counters', ['sent_packets', 'sent_bytes', 'dropped_packets']) }} as falls,
         {{ places_of_polls('counters', []) }}
     from counters
     inner join run_sources

@@ -39,6 +39,25 @@
         ) as place_from_end
 {%- endmacro %}
 
+{#-
+    Whether one of the counters is below its value at the poll before, because its discipline was replaced, or the file is damaged.
+
+    polls: as for places_of_polls, of disciplines by device and handle. counters: their columns.
+-#}
+{% macro any_counter_falls(polls, counters) -%}
+    (
+        {%- for counter in counters %}
+            {{ 'or ' if not loop.first }}coalesce(
+                {{ polls }}.{{ counter }} < lag({{ polls }}.{{ counter }}) over (
+                    partition by run_sources.study_id, run_sources.run_id, {{ polls }}.device, {{ polls }}.handle
+                    order by {{ polls }}.poll_index
+                ),
+                false
+            )
+        {%- endfor %}
+        )
+{%- endmacro %}
+
 {#- Growth of a counter from the first poll to the last; see places_of_polls. -#}
 {% macro growth_between_polls(counter) -%}
     max(case when place_from_end = 1 then {{ counter }} end) - max(case when place = 1 then {{ counter }} end)

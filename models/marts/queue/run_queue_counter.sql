@@ -32,10 +32,7 @@ polled as (
         counters.backlog_bytes,
         counters.backlog_packets,
         {{ places_of_polls('counters', ['device', 'handle']) }},
-        counters.sent_packets < lag(counters.sent_packets) over (
-            partition by run_sources.study_id, run_sources.run_id, counters.device, counters.handle
-            order by counters.poll_index
-        ) as falls
+        {{ any_counter_falls('counters', counted) }} as falls
     from counters
     inner join run_sources
         on counters.source_hash = run_sources.measurement_hash
