@@ -70,7 +70,11 @@ used as (
         link_queues.link_direction,
         coalesce(binned.departed_packets, 0) as departed_packets,
         coalesce(binned.dropped_packets, 0) as dropped_packets,
-        cast(case when binned.run_id is null then 0 else binned.bytes end as double) * 8 / links.link_bandwidth_bps as utilisation_ratio
+        {{ share_of_link(
+            'case when binned.run_id is null then 0 else binned.bytes end',
+            'links.link_bandwidth_bps',
+            'link_queues.study_id, link_queues.run_id, link_queues.link_direction',
+        ) }} as utilisation_ratio
     from link_queues
     inner join links
         on

@@ -72,9 +72,9 @@ ranked.added_delay_ms,
         ranked.added_delay_upper_ms,
         grades.quality_class as bufferbloat_grade,
         ranked.loaded_rtt_ms,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_ms, 0) as responsiveness_rpm,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_upper_ms, 0) as responsiveness_lower_rpm,
-        cast(60000 as double) / nullif(ranked.loaded_rtt_lower_ms, 0) as responsiveness_upper_rpm,
+        {{ round_trips_per_minute('ranked.loaded_rtt_ms') }} as responsiveness_rpm,
+        {{ round_trips_per_minute('ranked.loaded_rtt_upper_ms') }} as responsiveness_lower_rpm,
+        {{ round_trips_per_minute('ranked.loaded_rtt_lower_ms') }} as responsiveness_upper_rpm,
         {{ qoo_score('ranked.loaded_rtt_ms', 'bounds.perfect', 'bounds.useless') }} as qoo_latency_score,
         ranked.idle_rtt_ms,
         barometer.met_share as iqb_lower_score,
@@ -103,4 +103,9 @@ cross join bounds
     left join grades
         on
             {{ is_in_range('ranked.added_delay_ms', 'grades') }}
+{%- endmacro %}
+
+{#- Responsiveness (draft-ietf-ippm-responsiveness); null for a round trip below a microsecond, which none takes. -#}
+{% macro round_trips_per_minute(rtt_ms) -%}
+    case when {{ rtt_ms }} >= 0.001 then cast(60000 as double) / {{ rtt_ms }} end
 {%- endmacro %}

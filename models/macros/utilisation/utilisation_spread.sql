@@ -23,3 +23,14 @@
         percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
         max(utilisation_ratio) as utilisation_max_ratio
 {%- endmacro %}
+
+{#-
+    Bytes of a second as a share of what the link could carry; null in all seconds of a group if it is above 1,000 in any: then the link's
+    rate, or the length of packets, is wrong.
+-#}
+{% macro share_of_link(bytes, link_rate_bps, partition_by) -%}
+    case
+            when max(cast({{ bytes }} as double) * 8 / {{ link_rate_bps }}) over (partition by {{ partition_by }}) <= 1000
+                then cast({{ bytes }} as double) * 8 / {{ link_rate_bps }}
+        end
+{%- endmacro %}

@@ -110,7 +110,7 @@ final as (
         judged.loaded_rtt_p99_ms,
         judged.added_delay_ms,
         grades.quality_class as bufferbloat_grade,
-        cast(60000 as double) / nullif(judged.loaded_rtt_median_ms, 0) as responsiveness_rpm,
+        {{ round_trips_per_minute('judged.loaded_rtt_median_ms') }} as responsiveness_rpm,
         judged.loss_ratio,
         case
             when judged.latency_score is not null and judged.loss_score is not null then least(judged.latency_score, judged.loss_score)

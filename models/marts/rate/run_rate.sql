@@ -18,7 +18,9 @@ final as (
         rates.packets,
         rates.window_ms,
         rates.rate_bps,
-        rates.rate_bps / window_rates.mean_rate_bps as utilisation_ratio
+        case
+            when rates.rate_bps / window_rates.mean_rate_bps <= 1000 then rates.rate_bps / window_rates.mean_rate_bps
+        end as utilisation_ratio
     from rates
     inner join window_rates
         on

@@ -187,7 +187,7 @@ final as (
         binned.packets,
         binned.bytes,
         binned.link_rate_bps,
-        cast(binned.bytes as double) * 8 / binned.link_rate_bps as utilisation_ratio,
+        {{ share_of_link('binned.bytes', 'binned.link_rate_bps', 'binned.study_id, binned.run_id') }} as utilisation_ratio,
         binned.queuing_delay_mean_ms,
         binned.lost_events,
         reconciliations.reconciliation_verdict
