@@ -116,7 +116,7 @@ class _Window(ManifestPart):
 
 
 class _Clock(ManifestPart):
-    mono_to_realtime_offset_ns: int = Field(ge=-(2**62), le=2**62)
+    mono_to_realtime_offset_ns: int = Field(ge=0, le=2**62)
 
 
 #: Without a path; no file system has longer ones.
