@@ -127,6 +127,10 @@ def test_public_addresses_of_flows_are_pseudonyms(tmp_path: Path) -> None:
         ({"rival": "meet", "app": "zoom", "order": "tcp_first"}, "use app_first or rival_first"),
         ({"bandwidth_bps": 0}, "bandwidth_bps: Input should be greater than or equal to 1"),
         ({"window": {"start_epoch_s": 9, "end_epoch_s": 9}}, "the window ends at 9.0, not 1 ms after its start"),
+        (
+            {"clock": {"mono_to_realtime_offset_ns": -1}},
+            "mono_to_realtime_offset_ns: Input should be greater than or equal",
+        ),
         ({"rtt_ms": 1e300}, "rtt_ms: Input should be less than or equal to 3600000"),
         (
             {"queue": {"discipline": "pfifo", "size_packets": 0}},

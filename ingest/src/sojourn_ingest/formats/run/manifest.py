@@ -28,7 +28,7 @@ from sojourn_ingest.yaml_text import load_yaml, refuse_many_values
 
 SCHEMA = "testbed-manifest/1"
 #: Of what is read of a manifest: a field of the same name as a column of the lake's ``run`` is a fact, and raises it.
-VERSION = "run-manifest-13"
+VERSION = "run-manifest-14"
 SCHEMA_ENTRY = re.compile(rb"""(?:^|[{,])\s*"?schema"?\s*:\s*["']?""" + re.escape(SCHEMA.encode()), re.MULTILINE)
 MAX_BYTES = 16 * 2**20
 #: Rules, and names of servers in them: a capture's flows are compared with each.
