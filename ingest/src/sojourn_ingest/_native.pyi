@@ -44,6 +44,9 @@ class IndistinctPacketsError(DecodeError):
 class ImpossibleDelayError(DecodeError):
     """A packet of a pair of captures takes longer than any does."""
 
+class OtherSegmentsError(DecodeError):
+    """Segments of TCP differ between the points of a pair of captures."""
+
 class SourceReadError(DecodeError):
     """The operating system refused to read the file."""
 

@@ -85,6 +85,12 @@ create_exception!(
 );
 create_exception!(
     sojourn_ingest._native,
+    OtherSegmentsError,
+    DecodeError,
+    "Segments of TCP differ between the points of a pair of captures."
+);
+create_exception!(
+    sojourn_ingest._native,
     SourceReadError,
     DecodeError,
     "The operating system refused to read the file."
@@ -104,6 +110,7 @@ pub(crate) fn to_exception(fault: &Fault) -> PyErr {
         FaultKind::UnknownQueue => UnknownQueueError::new_err(arguments),
         FaultKind::IndistinctPackets => IndistinctPacketsError::new_err(arguments),
         FaultKind::ImpossibleDelay => ImpossibleDelayError::new_err(arguments),
+        FaultKind::OtherSegments => OtherSegmentsError::new_err(arguments),
         FaultKind::Compression => CompressionError::new_err(arguments),
         FaultKind::Checksum => ChecksumError::new_err(arguments),
         FaultKind::SourceRead => SourceReadError::new_err(arguments),
@@ -144,6 +151,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UnknownQueueError", py.get_type::<UnknownQueueError>())?;
     module.add("IndistinctPacketsError", py.get_type::<IndistinctPacketsError>())?;
     module.add("ImpossibleDelayError", py.get_type::<ImpossibleDelayError>())?;
+    module.add("OtherSegmentsError", py.get_type::<OtherSegmentsError>())?;
     module.add("SourceReadError", py.get_type::<SourceReadError>())?;
     Ok(())
 }

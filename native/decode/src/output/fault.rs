@@ -21,6 +21,8 @@ pub enum FaultKind {
     IndistinctPackets,
     /// A packet of a pair of captures takes longer than any does.
     ImpossibleDelay,
+    /// Segments of TCP differ between the points of a pair of captures.
+    OtherSegments,
     /// Every record was refused.
     NothingUsable,
     /// The compressed stream is damaged.

@@ -24,6 +24,7 @@ use crate::pair::matcher::Bounds;
 use crate::pair::pass::Pass;
 use crate::pair::refusal::PairRefusal;
 use crate::pair::row_order::RowOrder;
+use crate::pair::segments::LoneSegments;
 use crate::pair::sighting::PairedPacket;
 use crate::pair::sums::{FlowSums, PairSums};
 use crate::pair::survey::{FlowSurvey, TimesSeen, directions};
@@ -177,6 +178,7 @@ impl PairDecoder {
     /// What a pass finds of each flow.
     fn surveyed(&mut self, pass: &mut Pass) -> Vec<FlowSurvey> {
         let mut surveys: Vec<FlowSurvey> = Vec::new();
+        let mut lone = LoneSegments::default();
         let sums = &self.sums;
         let mut sink = |packet: PairedPacket| {
             let place = packet.flow as usize;
@@ -184,7 +186,7 @@ impl PairDecoder {
                 surveys.resize(place + 1, FlowSurvey::default());
             }
             if let Some(survey) = surveys.get_mut(place) {
-                survey.add(&packet, sums.delay_ns(&packet));
+                survey.add(&packet, sums.delay_ns(&packet), &mut lone);
             }
         };
         while pass.read(&mut self.flows, &mut sink) {}
@@ -205,6 +207,7 @@ impl PairDecoder {
         surveys.resize(self.flows.flows().len(), FlowSurvey::default());
         self.give_up_indistinct(&mut surveys);
         let towards = directions(self.flows.flows(), &surveys);
+        self.give_up_other_segments(&mut surveys);
         self.give_up_impossible(&mut surveys, &towards);
         let mut spans: (Option<WaySpan>, Option<WaySpan>) = (None, None);
         let mut floor: Option<TimesSeen> = None;
@@ -265,6 +268,31 @@ impl PairDecoder {
                 PairRefusal::IndistinctPacket,
                 packets,
                 FaultKind::IndistinctPackets,
+                &message,
+            );
+        }
+    }
+
+    /// Refuse the packets of flows whose segments differ between the points. Those that matched have told which way the
+    /// flows go by then.
+    fn give_up_other_segments(&mut self, surveys: &mut [FlowSurvey]) {
+        let mut packets = 0;
+        for (flow, survey) in surveys
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, survey)| survey.segments.differ())
+        {
+            *survey = FlowSurvey::default();
+            packets += self.flows.give_up(flow);
+        }
+        if packets > 0 {
+            let message = format!(
+                "{packets} packets are of TCP flows whose segments were merged, split or rewritten between the points, so they have no loss and no delays; record with offloads off (ethtool -K DEV gro off lro off tso off gso off)"
+            );
+            self.refuse(
+                PairRefusal::OtherSegments,
+                packets,
+                FaultKind::OtherSegments,
                 &message,
             );
         }

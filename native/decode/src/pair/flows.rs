@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use crate::packet::types::{Endpoint, Packet};
 use crate::pair::sighting::{PAYLOAD_KEY_BYTES, PayloadWords, Point};
 
-/// Flows of one pair, about 280 bytes each; packets of further ones are refused.
+/// Flows of one pair, about 350 bytes each; packets of further ones are refused.
 const FLOWS: usize = 1 << 20;
 
 /// The packets between two ends in one direction.

@@ -211,6 +211,7 @@ mod tests {
             wire_bytes: 125,
             hop_limit: 64,
             transport_word: None,
+            segment_bytes: None,
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod matcher;
 pub(crate) mod pass;
 pub(crate) mod refusal;
 pub(crate) mod row_order;
+pub(crate) mod segments;
 pub(crate) mod sighting;
 pub(crate) mod sums;
 pub(crate) mod survey;

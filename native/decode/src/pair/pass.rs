@@ -10,7 +10,7 @@ use crate::pair::flows::{DirectedFlow, FlowNumbers};
 use crate::pair::matcher::{Bounds, Matcher};
 use crate::pair::refusal::PairRefusal;
 use crate::pair::sighting::{
-    PacketKey, PairedPacket, Point, Sighting, cut_key_bytes, timestamp, transport_word,
+    PacketKey, PairedPacket, Point, Sighting, cut_key_bytes, segment_bytes, timestamp, transport_word,
 };
 
 /// One of the two captures, as far as it was read.
@@ -84,6 +84,7 @@ impl Side {
                 wire_bytes,
                 hop_limit: packet.hop_limit,
                 transport_word: transport_word(packet),
+                segment_bytes: segment_bytes(packet),
             };
             self.packets += 1;
             if let Some(bytes) = cut_key_bytes(packet) {

@@ -93,6 +93,7 @@ pub(crate) struct Sighting {
     pub(crate) wire_bytes: u32,
     pub(crate) hop_limit: u8,
     pub(crate) transport_word: Option<u32>,
+    pub(crate) segment_bytes: Option<u32>,
 }
 
 /// A packet that was matched, or given up; in any direction while its direction is not known.
@@ -101,6 +102,7 @@ pub(crate) struct PairedPacket {
     pub(crate) flow: u32,
     pub(crate) ip_id: u32,
     pub(crate) transport_word: Option<u32>,
+    pub(crate) segment_bytes: Option<u32>,
     pub(crate) wire_bytes: u32,
     /// Number in its capture when matched (the first one, if it is in both), in the pair when it is a row.
     pub(crate) index: i64,
@@ -121,6 +123,7 @@ impl PairedPacket {
             flow: key.flow,
             ip_id: key.ip_id,
             transport_word: before.transport_word,
+            segment_bytes: before.segment_bytes,
             wire_bytes: before.wire_bytes,
             index: before.index,
             before_ns: Some(before.time_ns),
@@ -136,6 +139,7 @@ impl PairedPacket {
             flow: key.flow,
             ip_id: key.ip_id,
             transport_word: sighting.transport_word,
+            segment_bytes: sighting.segment_bytes,
             wire_bytes: sighting.wire_bytes,
             index: sighting.index,
             before_ns: before.then_some(sighting.time_ns),
@@ -154,6 +158,11 @@ pub(crate) fn transport_word(packet: &Packet<'_>) -> Option<u32> {
     }
 }
 
+/// Payload of a segment of TCP, `None` for other packets.
+pub(crate) fn segment_bytes(packet: &Packet<'_>) -> Option<u32> {
+    matches!(packet.transport, Transport::Tcp(_)).then_some(packet.payload_bytes)
+}
+
 /// A packet of flow 0.
 #[cfg(test)]
 pub(crate) fn test_packet(
@@ -166,6 +175,7 @@ pub(crate) fn test_packet(
         flow: 0,
         ip_id: 0,
         transport_word: None,
+        segment_bytes: None,
         wire_bytes,
         index,
         before_ns,

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use hashbrown::HashMap;
 
 use crate::pair::flows::DirectedFlow;
+use crate::pair::segments::{LoneSegments, SegmentSurvey};
 use crate::pair::sighting::PairedPacket;
 
 /// What the first pass finds of one flow.
@@ -18,6 +19,7 @@ pub(crate) struct FlowSurvey {
     pub(crate) matched: i64,
     /// Of the packets that both captures have; `None` without one.
     pub(crate) times_seen: Option<TimesSeen>,
+    pub(crate) segments: SegmentSurvey,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +44,8 @@ impl TimesSeen {
 }
 
 impl FlowSurvey {
-    pub(crate) fn add(&mut self, packet: &PairedPacket, delay_ns: Option<i64>) {
+    pub(crate) fn add(&mut self, packet: &PairedPacket, delay_ns: Option<i64>, lone: &mut LoneSegments) {
+        self.segments.add(packet, lone);
         self.sent += i64::from(packet.before_ns.is_some());
         let (Some(before_ns), Some(after_ns), Some(delay_ns)) = (packet.before_ns, packet.after_ns, delay_ns)
         else {

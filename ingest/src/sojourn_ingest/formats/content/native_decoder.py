@@ -23,6 +23,7 @@ REASONS: dict[type[_native.DecodeError], str] = {
     _native.UnknownQueueError: "drop_of_unknown_queue",
     _native.IndistinctPacketsError: "indistinct_packet",
     _native.ImpossibleDelayError: "impossible_delay",
+    _native.OtherSegmentsError: "other_segments",
     _native.SourceReadError: "unreadable",
 }
 

@@ -4,6 +4,8 @@ use super::*;
 use crate::test_capture::{TestCapture, udp_fragments};
 use etherparse::{PacketBuilder, TcpOptionElement};
 
+mod other_segments;
+
 const MS: i64 = 1_000_000;
 
 fn frame(towards: bool, identification: u16, hop_limit: u8) -> Vec<u8> {
