@@ -21,6 +21,16 @@ capture_pairs as (
     select * from {{ ref('int_run_capture_pair') }}
 ),
 
+-- Packets of flows that could not be matched are in no total of a pair.
+partial_pairs as (
+    select content_hash
+    from {{ ref('stg_lake__ingest_outcome') }}
+    where
+        format = 'capture_pair'
+        and status = 'partial'
+    group by content_hash
+),
+
 counter_spans as (
     select * from {{ ref('int_run_queue_counter_span') }}
 ),
@@ -115,6 +125,7 @@ final as (
             when statuses.capture_before_status != 'ok' then 'the capture before the bottleneck is damaged'
             when statuses.capture_after_status != 'ok' then 'the capture after the bottleneck is damaged'
             when capture_pairs.run_id is null then 'the captures are not paired'
+            when partial_pairs.content_hash is not null then 'packets of the captures were refused'
             else early_ends.early_end
         end as capture_pair_gap,
         -- If packets went only one way, the clock offset is unknown. The clocks may be the same, but not if delay_floor_ns, the minimum
@@ -138,7 +149,8 @@ final as (
             or statuses.capture_before_status in ('partial', 'rejected')
             or statuses.capture_after_status in ('partial', 'rejected')
             or statuses.queue_counters_status = 'rejected'
-            or early_ends.early_end is not null,
+            or early_ends.early_end is not null
+            or partial_pairs.content_hash is not null,
             false
         ) as is_incomplete
     from runs
@@ -158,6 +170,8 @@ final as (
         on
             runs.study_id = capture_pairs.study_id
             and runs.run_id = capture_pairs.run_id
+    left join partial_pairs
+        on capture_pairs.source_hash = partial_pairs.content_hash
     left join counter_spans
         on
             runs.study_id = counter_spans.study_id
