@@ -345,6 +345,16 @@ def test_a_header_of_blanks_takes_no_time(server: subprocess.Popen[bytes], port:
     assert time.monotonic() - began < 0.5
 
 
+@pytest.mark.parametrize("end", [b" HTTP/1.x", b" HTTP/1.1 x", b" "], ids=["version", "more", "blank"])
+def test_a_malformed_first_line_takes_no_time(server: subprocess.Popen[bytes], port: int, end: bytes) -> None:
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET a://" + b"1" * 30_000 + end + b"\r\nHost: a\r\n\r\n")
+        # Without a version it is one of HTTP 0.9, which waitress answers.
+        assert connection.recv(100).startswith(b"HTTP/1.0 200 " if end == b" " else b"HTTP/1.0 400 ")
+    assert time.monotonic() - began < 0.5
+
+
 @pytest.mark.parametrize(
     ("begun", "more"),
     [(b"5;a=", b"0"), (b"0" * 40, b"0"), (b"0\r\nX: ", b"0"), (b"", b"1\r\na\r\n")],

@@ -53,6 +53,8 @@ BLANKS = re.compile(rb"[ \t]{100}|\r\n[ \t]")
 
 Waitress looks for the end of a header's value in a time that is the square of the blanks.
 """
+FIRST_LINE = re.compile(rb"[^ ]+ [^ ]+( HTTP/[0-9.]{1,8})?")
+"""First line of a request. Of another one waitress tries all parts, which takes the square of its length or more."""
 MOST_AT_ONCE = 8
 """Requests that are taken from what comes on a connection at once. Browsers wait for each answer."""
 LONGEST_LOGGED = 200
@@ -81,6 +83,8 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc] # the same
     def parse_header(self, header_plus: bytes) -> None:
         if BLANKS.search(header_plus):
             raise ParsingError("the head of the request has many blanks in a row, or a header of several lines")
+        if not FIRST_LINE.fullmatch(header_plus.partition(b"\r\n")[0].rstrip()):
+            raise ParsingError("the first line of the request is malformed")
         try:
             super().parse_header(header_plus)
         except ValueError as error:
