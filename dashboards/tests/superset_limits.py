@@ -25,6 +25,11 @@ ODD_PARAMETERS = (
     '{"adhoc_filters": [{"expressionType": "SQL"}]}',
     '{"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": "(("}]}',
     '{"adhoc_filters": [{"expressionType": "SQL", "clause": 5, "sqlExpression": "1"}]}',
+    *(
+        json.dumps({"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": sql}]})
+        for sql in ("(" * 300 + ")" * 300, "1" + "+a" * 30_000)
+    ),
+    '{"x": 1e999}',
 )  # fmt: skip
 ODD_CONTEXTS = ("[]", "null", '{"queries": 5}', '{"queries": [1]}', '{"queries": [{"post_processing": 5}]}')
 
@@ -57,6 +62,8 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
         "long": {
             "params": author.status("POST", "/api/v1/chart/", {**chart, "params": json.dumps({"a": long})}),
             "query_context": author.status("POST", "/api/v1/chart/", {**chart, "query_context": json.dumps([long])}),
+            "description": author.status("POST", "/api/v1/chart/", {**chart, "description": long}),
+            "certified_by": author.status("POST", "/api/v1/dashboard/", {"dashboard_title": "x", "certified_by": long}),
             "long_descr": author.status("POST", layer, {**event, "long_descr": long}),
             "json_metadata": author.status("POST", layer, {**event, "json_metadata": json.dumps(long)}),
         }
@@ -72,6 +79,8 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
             db.session.add(Slice(slice_name="odd", viz_type="table", params="{}", query_context=text, **source))
         db.session.add(KeyValue(id=1, value=json.dumps({"sql": "SELECT 'of somebody else'"})))
         db.session.commit()
+    charts = viewer.client.get("/api/v1/chart/?q=(page_size:100)")
+    json.loads(charts.get_data(as_text=True), parse_constant=answers.setdefault("numbers that are none", []).append)
     answers["beside odd charts"] = viewer.expressions_and_operations()
     for number in range(3):
         author.status("POST", layer, {**event, "short_descr": str(number), "long_descr": "x" * 40_000})

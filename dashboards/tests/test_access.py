@@ -225,6 +225,7 @@ def test_what_authors_leave_keeps_nobody_from_anything(roles: dict[str, Any]) ->
     of_charts, operation, *others = left["beside odd charts"]
     assert (of_charts[:4], operation[:4], others) == ("200 ", "200 ", ["403 ", "403 "]), left
     assert left["numbers of links"] == 404
+    assert left["numbers that are none"] == []
     assert left["bodies that nothing reads, CPU s"] < 0.5
 
 

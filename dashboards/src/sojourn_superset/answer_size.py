@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import simplejson
 from flask import g, has_request_context
 from superset.exceptions import QueryObjectValidationError
 from werkzeug.exceptions import BadRequest
 
-LARGEST_JSON_BYTES = 256 * 2**20
+LARGEST_JSON_BYTES = 128 * 2**20
 """Largest answer, whatever it is to."""
 LARGEST_ANSWER_BYTES = 128 * 2**20
 """Largest answer to a question of a chart, estimated from its row limits and labels, and from its rows."""
@@ -134,8 +135,18 @@ def bound_answers(app: Any) -> None:
 
         return within_bounds
 
+    def write_finite(value: Any, **named: Any) -> str:
+        """Write what Flask would, with null for a number that is none in JSON, as Superset does elsewhere."""
+        provider = app.json
+        options = {"default": provider.default, "ensure_ascii": provider.ensure_ascii, "sort_keys": provider.sort_keys}
+        return str(
+            simplejson.dumps(
+                value, ignore_nan=True, use_decimal=False, namedtuple_as_object=False, **{**options, **named}
+            )
+        )
+
     superset_json.dumps = bounded(superset_json.dumps)
-    app.json.dumps = bounded(app.json.dumps)
+    app.json.dumps = bounded(write_finite)
 
 
 def count_annotations() -> None:
@@ -157,13 +168,15 @@ def count_annotations() -> None:
 
 def _layers_bytes(layers: Sequence[int]) -> int:
     """Return the size of the annotations of layers, which Superset reads as a whole."""
-    from sqlalchemy import func
+    from sqlalchemy import LargeBinary, cast, func
     from superset import db
     from superset.models.annotations import Annotation
 
     texts = (Annotation.short_descr, Annotation.long_descr, Annotation.json_metadata)
-    size = BYTES_OF_AN_ANNOTATION + sum(func.coalesce(func.length(text), 0) for text in texts)
-    return db.session.query(func.sum(size)).filter(Annotation.layer_id.in_(layers)).scalar() or 0
+    size = BYTES_OF_AN_ANNOTATION + sum(func.coalesce(func.length(cast(text, LargeBinary)), 0) for text in texts)
+    of_layer = db.session.query(Annotation.layer_id, func.sum(size)).filter(Annotation.layer_id.in_(layers))
+    # A chart may name a layer many times, each time by another name.
+    return sum(total * layers.count(layer) for layer, total in of_layer.group_by(Annotation.layer_id))
 
 
 def counted(read: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import tokenize
@@ -30,6 +31,8 @@ from sojourn_superset.readable_tables import note_statement, tables_after_in
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
 WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
+#: Characters of a filter that is parsed to compare it with a request: it is, for each chart of a dataset.
+LONGEST_CLAUSE = 4_000
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
@@ -63,19 +66,28 @@ def expressions_asked(query: Mapping[str, Any]) -> set[str]:
     return expressions | {clause for name in CLAUSES if (clause := extras.get(name))}
 
 
-def expressions_of_charts(parameters: Iterable[Mapping[str, Any]], dialect: str) -> set[str]:
-    """Return the expressions that charts have, by their parameters, and the clauses that Superset makes of filters."""
+def expressions_of_charts(parameters: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
+    """Return the expressions that charts have, by their parameters, and the clauses that browsers make of filters."""
     expressions: set[str] = set()
+    clauses: set[str] = set()
     for chart in parameters:
         expressions |= set(_within(chart))
         filters = [each for each in _mappings(chart, "adhoc_filters") if each.get("expressionType") == "SQL"]
         for name in CLAUSES:
             own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
-            # As the browser joins them, and Superset writes them again; what does not parse is no clause of the chart.
-            clause = " AND ".join(f"({each})" for each in own)
-            with suppress(QueryClauseValidationException):
-                expressions |= {clause, sanitize_clause(clause, dialect)} if own else set()
-    return expressions
+            clauses |= {" AND ".join(f"({each})" for each in own)} if own else set()
+    return expressions, clauses
+
+
+@lru_cache(1_000)
+def _rewritten(clause: str, dialect: str) -> str:
+    """Return a clause as Superset writes it again; or as it is, if it is too long or cannot be parsed."""
+    if len(clause) > LONGEST_CLAUSE:
+        return clause
+    try:
+        return str(sanitize_clause(clause, dialect))
+    except (QueryClauseValidationException, RecursionError):
+        return clause
 
 
 def _mapping(text: str | None) -> Mapping[str, Any]:
@@ -189,7 +201,10 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
         if other:
             parameters = [_mapping(chart.params) for chart in self._charts_of(dataset)]
-            self._require(other <= expressions_of_charts(parameters, dataset.database.db_engine_spec.engine))
+            expressions, clauses = expressions_of_charts(parameters)
+            other -= expressions | clauses
+            dialect = dataset.database.db_engine_spec.engine
+            self._require(not other or other <= {_rewritten(clause, dialect) for clause in clauses})
 
     def _refuse_other(self, dataset: Any, kind: str, parts: list[Any]) -> None:
         if parts:

@@ -6,6 +6,7 @@ So owners are checked again for all that a session is about to write.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 #: Models that have owners, with the words for them.
@@ -13,11 +14,13 @@ KINDS = {
     "Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query",
     "Query": "query", "TabState": "tab of SQL Lab",
 }  # fmt: skip
-#: Most characters of texts that Superset parses or repeats whenever it lists what has them.
-LONGEST = {
-    "Slice": {"params": 2**16, "query_context": 2**16},
-    "Annotation": {"long_descr": 2**16, "json_metadata": 2**16},
-}
+#: Models of which lists have texts, and the most characters of each text.
+LISTED = frozenset(("Dashboard", "Slice", "SqlaTable", "SavedQuery", "Annotation", "AnnotationLayer", "CssTemplate"))
+LONGEST_TEXT = 2**16
+#: Columns of texts that no list has.
+UNLISTED = frozenset(("sql", "css", "position_json", "json_metadata"))
+#: Dashboards that a chart is on: each list of charts has the titles of all.
+MOST_DASHBOARDS = 100
 #: Columns that say which one an entity is, and whose.
 IDENTITY = frozenset(("id", "uuid", "user_id", "created_by_fk", "table_id", "tab_state_id"))
 #: Models whose owners are those of another, by the column that names it.
@@ -51,6 +54,8 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
         _refuse_long_texts(entity)
         for dashboard, chart in _charts_put_on_dashboards(entity):
             _require_own(session, dashboard)
+            if len(chart.dashboards) > MOST_DASHBOARDS:
+                raise _refusal("Slice", f"a chart is on at most {MOST_DASHBOARDS} dashboards")
             # Whoever opens the dashboard reads the chart's parameters.
             if not (chart in session.new or security_manager.can_access_chart(chart)):
                 raise _refusal("Slice", "only charts that you may read can be put on a dashboard")
@@ -104,7 +109,7 @@ def _require_readable_dataset(chart: Any) -> None:
 
 def _refuse_long_texts(entity: Any) -> None:
     kind = type(entity).__name__
-    if kind in (*KINDS, *PARTS, *LONGEST):
+    if kind in (*KINDS, *PARTS, *LISTED):
         state = _state(entity)
         for column in state.mapper.columns:
             for value in state.attrs[state.mapper.get_property_by_column(column).key].history.added or ():
@@ -113,10 +118,9 @@ def _refuse_long_texts(entity: Any) -> None:
 
 def _refuse_long(kind: str, column: Any, value: Any) -> None:
     """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
-    from sqlalchemy import String
-
-    most = LONGEST.get(kind, {}).get(column.name, column.type.length if isinstance(column.type, String) else None)
-    if isinstance(value, str) and most is not None and len(value) > most:
+    is_listed = kind in LISTED and (column.name not in UNLISTED or kind == "Annotation")
+    most = min(getattr(column.type, "length", None) or inf, LONGEST_TEXT if is_listed else inf)
+    if isinstance(value, str) and len(value) > most:
         raise _refusal(kind, f"{column.name} has at most {most:,} characters")
 
 

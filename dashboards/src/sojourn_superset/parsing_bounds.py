@@ -107,7 +107,8 @@ def bound_parsing() -> None:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
 
-    @functools.lru_cache(DESCRIPTIONS_KEPT)
+    as_html = functools.lru_cache(DESCRIPTIONS_KEPT)(as_html)
+
     def bounded_markdown(raw: str, markup_wrap: bool | None = False) -> str:
         if len(raw) <= LONGEST_MARKDOWN and max(map(raw.count, "[<")) <= MOST_BRACKETS:
             return as_html(raw, markup_wrap)  # type: ignore[no-any-return]
