@@ -31,7 +31,10 @@ ODD_PARAMETERS = (
     ),
     '{"x": 1e999}',
 )  # fmt: skip
-ODD_CONTEXTS = ("[]", "null", '{"queries": 5}', '{"queries": [1]}', '{"queries": [{"post_processing": 5}]}')
+ODD_CONTEXTS = (
+    "[]", "null", "{}", '{"queries": 5}', '{"queries": [1]}', '{"queries": [{"post_processing": 5}]}',
+    '{"queries": [{"columns": 5}]}',
+)  # fmt: skip
 
 
 def too_large(app: Any, client: Any, headers: dict[str, str]) -> dict[str, int]:
@@ -69,21 +72,31 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
         }
     }
     with app.app_context():
-        from superset import db
+        from superset import db, security_manager
         from superset.models.core import KeyValue
+        from superset.models.dashboard import Dashboard
         from superset.models.slice import Slice
 
         for text in ODD_PARAMETERS:
             db.session.add(Slice(slice_name="odd", viz_type="table", params=text, **source))
         for text in ODD_CONTEXTS:
             db.session.add(Slice(slice_name="odd", viz_type="table", params="{}", query_context=text, **source))
+        odd = [each for each in db.session.new if isinstance(each, Slice) and each.query_context]
+        owner = [security_manager.find_user(author.user_name)]
+        shown = Dashboard(dashboard_title="odd", slug="odd", published=True, slices=odd, owners=owner)
+        db.session.add(shown)
         db.session.add(KeyValue(id=1, value=json.dumps({"sql": "SELECT 'of somebody else'"})))
         db.session.commit()
     charts = viewer.client.get("/api/v1/chart/?q=(page_size:100)")
     json.loads(charts.get_data(as_text=True), parse_constant=answers.setdefault("numbers that are none", []).append)
+    answers["of a dashboard of odd charts"] = {
+        part: viewer.status("GET", f"/api/v1/dashboard/odd/{part}") for part in ("datasets", "charts", "tabs")
+    }
     answers["beside odd charts"] = viewer.expressions_and_operations()
     for number in range(3):
-        author.status("POST", layer, {**event, "short_descr": str(number), "long_descr": "x" * 40_000})
+        author.status(
+            "POST", layer, {**event, "short_descr": str(number), "json_metadata": json.dumps({"a": "x" * 40_000})}
+        )
     answers["of a large layer"] = of_a_large_layer(viewer)
     answers["numbers of links"] = author.status("GET", "/api/v1/sqllab/permalink/kv:1")
     body = "[" + "[]," * 600_000 + "[]]"

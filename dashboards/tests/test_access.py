@@ -226,6 +226,7 @@ def test_what_authors_leave_keeps_nobody_from_anything(roles: dict[str, Any]) ->
     assert (of_charts[:4], operation[:4], others) == ("200 ", "200 ", ["403 ", "403 "]), left
     assert left["numbers of links"] == 404
     assert left["numbers that are none"] == []
+    assert set(left["of a dashboard of odd charts"].values()) == {200}, left
     assert left["bodies that nothing reads, CPU s"] < 0.5
 
 

@@ -239,9 +239,12 @@ def bound_charts() -> None:
     from superset.commands.streaming_export.base import BaseStreamingCSVExportCommand
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
+    from superset.exceptions import QueryObjectValidationError
+    from superset.models.slice import Slice
     from superset.utils import csv, date_parser, excel
 
     create, time_of = QueryContextFactory.create, date_parser.datetime_eval
+    saved_context = Slice.get_query_context
 
     def create_within_bounds(factory: Any, **question: Any) -> Any:
         refuse_excess(question["queries"])
@@ -254,6 +257,18 @@ def bound_charts() -> None:
             sizes = [{"row_limit": query["row_limit"]} for query in sizes]
         refuse_large_answer(sizes, columns)
         return context
+
+    def readable_context(chart: Any) -> Any:
+        """Return the question that a chart was saved with; None for what is no question, as for a chart without one.
+
+        A dashboard reads that of each of its charts.
+        """
+        try:
+            return saved_context(chart)
+        except (QueryObjectValidationError, LookupError, TypeError, AttributeError, ValueError):
+            return None
+
+    Slice.get_query_context = readable_context
 
     def time_of_few_words(expression: str | None = None) -> Any:
         if expression is not None and len(expression) > LONGEST_TIME_CHARACTERS:

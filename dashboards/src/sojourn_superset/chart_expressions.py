@@ -8,6 +8,7 @@ what any of these can do (`sojourn_superset.read_only`, `sojourn_superset.chart_
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -33,6 +34,8 @@ WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
 #: Characters of a filter that is parsed to compare it with a request: it is, for each chart of a dataset.
 LONGEST_CLAUSE = 4_000
+#: Characters of all filters that are parsed for a request.
+LONGEST_PARSED = 20_000
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
@@ -77,6 +80,21 @@ def expressions_of_charts(parameters: Iterable[Mapping[str, Any]]) -> tuple[set[
             own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
             clauses |= {" AND ".join(f"({each})" for each in own)} if own else set()
     return expressions, clauses
+
+
+def _rewritten_clauses(clauses: Iterable[str], asked: Iterable[str], dialect: str) -> Iterator[str]:
+    """Yield clauses as Superset writes them again, those with the words of one that is asked first, up to a length."""
+    words = {_words(each) for each in asked}
+    left = LONGEST_PARSED
+    for clause in sorted(clauses, key=lambda each: (_words(each) not in words, len(each), each)):
+        left -= len(clause)
+        if left < 0:
+            return
+        yield _rewritten(clause, dialect)
+
+
+def _words(clause: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", clause.lower()))
 
 
 @lru_cache(1_000)
@@ -177,7 +195,7 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         writes = any(self.can_access(*permission) for permission in WRITING)
         if viz is not None:
             # First, because Superset makes no query of an incomplete form, and most kinds have one of their own.
-            self._require(writes or viz.viz_type in {chart.viz_type for chart in self._charts_of(viz.datasource)})
+            self._require(writes or viz.viz_type in self._of_charts(viz.datasource, "viz_type"))
             query = _query_of(viz)
             refuse_excess([query])
             refuse_large_answer([query], [column.column_name for column in viz.datasource.columns])
@@ -200,24 +218,26 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS, ROW_COUNT}
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
         if other:
-            parameters = [_mapping(chart.params) for chart in self._charts_of(dataset)]
+            parameters = [_mapping(text) for text in self._of_charts(dataset, "params")]
             expressions, clauses = expressions_of_charts(parameters)
             other -= expressions | clauses
             dialect = dataset.database.db_engine_spec.engine
-            self._require(not other or other <= {_rewritten(clause, dialect) for clause in clauses})
+            self._require(not other or other <= set(_rewritten_clauses(clauses, other, dialect)))
 
     def _refuse_other(self, dataset: Any, kind: str, parts: list[Any]) -> None:
         if parts:
-            saved = [_mapping(chart.query_context) for chart in self._charts_of(dataset)]
+            saved = [_mapping(text) for text in self._of_charts(dataset, "query_context")]
             of_charts = [
                 each for one in saved for query in _mappings(one, "queries") for each in _mappings(query, kind)
             ]
             self._require(all(each in of_charts for each in parts))
 
-    def _charts_of(self, dataset: Any) -> list[Any]:
+    def _of_charts(self, dataset: Any, column: str) -> list[Any]:
+        """Return one column of all charts of a dataset."""
         from superset.models.slice import Slice
 
-        return list(self.session.query(Slice).filter_by(datasource_type=dataset.type, datasource_id=dataset.id))
+        charts = self.session.query(getattr(Slice, column))
+        return [each for (each,) in charts.filter_by(datasource_type=dataset.type, datasource_id=dataset.id)]
 
     def _require(self, holds: bool, refusal: str = REFUSAL) -> None:
         if not holds:

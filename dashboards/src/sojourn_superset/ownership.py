@@ -15,12 +15,19 @@ KINDS = {
     "Query": "query", "TabState": "tab of SQL Lab",
 }  # fmt: skip
 #: Models of which lists have texts, and the most characters of each text.
-LISTED = frozenset(("Dashboard", "Slice", "SqlaTable", "SavedQuery", "Annotation", "AnnotationLayer", "CssTemplate"))
+LISTED = frozenset(
+    ("Dashboard", "Slice", "SqlaTable", "TableColumn", "SqlMetric", "SavedQuery", "Annotation", "AnnotationLayer",
+     "CssTemplate")
+)  # fmt: skip
 LONGEST_TEXT = 2**16
+#: Columns of texts that people read, and the most characters of each.
+READ = frozenset(("description", "certified_by", "certification_details", "descr", "long_descr"))
+LONGEST_READ = 2**12
 #: Columns of texts that no list has.
-UNLISTED = frozenset(("sql", "css", "position_json", "json_metadata"))
-#: Dashboards that a chart is on: each list of charts has the titles of all.
+UNLISTED = {"Dashboard": frozenset(("css", "position_json", "json_metadata"))}
+#: Dashboards that a chart is on, of which each list of charts has the titles; and charts that a dashboard has.
 MOST_DASHBOARDS = 100
+MOST_CHARTS = 200
 #: Columns that say which one an entity is, and whose.
 IDENTITY = frozenset(("id", "uuid", "user_id", "created_by_fk", "table_id", "tab_state_id"))
 #: Models whose owners are those of another, by the column that names it.
@@ -56,6 +63,8 @@ def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> Non
             _require_own(session, dashboard)
             if len(chart.dashboards) > MOST_DASHBOARDS:
                 raise _refusal("Slice", f"a chart is on at most {MOST_DASHBOARDS} dashboards")
+            if len(dashboard.slices) > MOST_CHARTS:
+                raise _refusal("Dashboard", f"a dashboard has at most {MOST_CHARTS} charts")
             # Whoever opens the dashboard reads the chart's parameters.
             if not (chart in session.new or security_manager.can_access_chart(chart)):
                 raise _refusal("Slice", "only charts that you may read can be put on a dashboard")
@@ -118,8 +127,9 @@ def _refuse_long_texts(entity: Any) -> None:
 
 def _refuse_long(kind: str, column: Any, value: Any) -> None:
     """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
-    is_listed = kind in LISTED and (column.name not in UNLISTED or kind == "Annotation")
-    most = min(getattr(column.type, "length", None) or inf, LONGEST_TEXT if is_listed else inf)
+    is_listed = kind in LISTED and column.name not in UNLISTED.get(kind, ())
+    longest = LONGEST_READ if column.name in READ else LONGEST_TEXT
+    most = min(getattr(column.type, "length", None) or inf, longest if is_listed else inf)
     if isinstance(value, str) and len(value) > most:
         raise _refusal(kind, f"{column.name} has at most {most:,} characters")
 
