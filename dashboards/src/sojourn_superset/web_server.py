@@ -53,7 +53,7 @@ BLANKS = re.compile(rb"[ \t]{100}|\r\n[ \t]")
 
 Waitress looks for the end of a header's value in a time that is the square of the blanks.
 """
-FIRST_LINE = re.compile(rb"[^ ]+ [^ ]+( HTTP/[0-9.]{1,8})?")
+FIRST_LINE = re.compile(rb"[^ ]+ [^ ]+( HTTP/[0-9]\.[0-9])?")
 """First line of a request. Of another one waitress tries all parts, which takes the square of its length or more."""
 MOST_AT_ONCE = 8
 """Requests that are taken from what comes on a connection at once. Browsers wait for each answer."""
