@@ -1,5 +1,4 @@
--- A configuration's name does not distinguish a missing value from the word that stands for it. Runs that differ there must not be pooled
--- unnoticed.
+-- Runs of one configuration have the same dimensions.
 with
 
 configurations as (

@@ -53,7 +53,7 @@ reported_runs as (
 of_frames as (
     select
         'rtp_frames' as freeze_basis,
-        frames.study_id || '/' || frames.run_id || '/' || {{ plain_text('frames.ssrc') }} as stream_id,
+        {{ id_part('frames.study_id') }} || '/' || {{ id_part('frames.run_id') }} || '/' || {{ plain_text('frames.ssrc') }} as stream_id,
         frames.study_id,
         frames.run_id,
         frames.ssrc,

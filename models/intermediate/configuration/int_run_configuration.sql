@@ -13,21 +13,21 @@ runs as (
 named as (
     select
         *,
-        study_id
-        || '/' || coalesce(application, 'tcp')
-        || case when rival_application is null then '' else '/rival_application=' || rival_application end
-        || '/workload=' || workload
+        {{ id_part('study_id') }}
+        || '/' || {{ id_part('application', 'tcp') }}
+        || case when rival_application is null then '' else '/rival_application=' || {{ id_part('rival_application') }} end
+        || '/workload=' || {{ id_part('workload') }}
         || '/direction=' || coalesce(direction, 'none')
         || '/bandwidth_bps=' || coalesce({{ plain_text('bandwidth_bps') }}, 'none')
         || '/rtt_ms=' || coalesce({{ plain_text('rtt_ms') }}, 'none')
-        || '/aqm=' || aqm
+        || '/aqm=' || {{ id_part('aqm') }}
         || '/queue_size_bdp=' || coalesce({{ plain_text('queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('queue_size_bytes') }}, 'none')
         || case when queue_limit_packets is null then '' else '/queue_limit_packets=' || {{ plain_text('queue_limit_packets') }} end
-        || '/congestion_control=' || coalesce(congestion_control, 'none')
+        || '/congestion_control=' || {{ id_part('congestion_control', 'none') }}
         || '/start_order=' || start_order
         {%- for column in dimension_names('configuration') if column not in in_every_name %}
-            || case when {{ column }} is null then '' else '/{{ column }}=' || cast({{ column }} as string) end
+            || case when {{ column }} is null then '' else '/{{ column }}=' || {{ id_part('cast(' ~ column ~ ' as string)') }} end
         {%- endfor %} as configuration_id
     from runs
 ),

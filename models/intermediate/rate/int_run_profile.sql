@@ -44,7 +44,8 @@ tabled as (
 
 final as (
     select
-        captured.study_id || '/' || captured.run_id || '/' || captured.measurement || '/' || captured.role as profile_id,
+        {{ id_part('captured.study_id') }} || '/' || {{ id_part('captured.run_id') }} || '/' || captured.measurement
+        || '/' || captured.role as profile_id,
         captured.study_id,
         captured.run_id,
         captured.measurement as rate_basis,
@@ -81,7 +82,7 @@ final as (
     union all
 
     select
-        tabled.study_id || '/' || tabled.source_hash || '/' || {{ plain_text('tabled.profile_number') }} as profile_id,
+        {{ id_part('tabled.study_id') }} || '/' || tabled.source_hash || '/' || {{ plain_text('tabled.profile_number') }} as profile_id,
         tabled.study_id,
         cast(null as string) as run_id,
         'study_table' as rate_basis,

@@ -18,7 +18,7 @@ steps as (
 
 rates as (
     select
-        study_id || '/' || run_id || '/' || measurement || '/' || role as profile_id,
+        {{ id_part('study_id') }} || '/' || {{ id_part('run_id') }} || '/' || measurement || '/' || role as profile_id,
         second,
         cast(bytes as double) * 8 as rate_bps
     from capture_seconds
@@ -26,7 +26,7 @@ rates as (
     union all
 
     select
-        study_id || '/' || source_hash || '/' || {{ plain_text('profile_number') }} as profile_id,
+        {{ id_part('study_id') }} || '/' || source_hash || '/' || {{ plain_text('profile_number') }} as profile_id,
         second,
         rate_bps
     from published

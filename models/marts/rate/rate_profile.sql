@@ -10,32 +10,36 @@ rates as (
 
 named as (
     select
-        profiles.study_id
-        || '/' || coalesce(profiles.application, 'tcp')
-        || case when profiles.rival_application is null then '' else '/rival_application=' || profiles.rival_application end
+        {{ id_part('profiles.study_id') }}
+        || '/' || {{ id_part('profiles.application', 'tcp') }}
+        || case
+            when profiles.rival_application is null then ''
+            else '/rival_application=' || {{ id_part('profiles.rival_application') }}
+        end
         || '/role=' || profiles.role
         || '/rate_basis=' || profiles.rate_basis
-        || '/workload=' || profiles.workload
+        || '/workload=' || {{ id_part('profiles.workload') }}
         || '/direction=' || coalesce(profiles.direction, 'none')
-        || '/bandwidth=' || coalesce(profiles.bandwidth_programme, {{ plain_text('profiles.bandwidth_bps') }}, 'none')
+        || '/bandwidth='
+        || coalesce({{ id_part('profiles.bandwidth_programme') }}, {{ plain_text('profiles.bandwidth_bps') }}, 'none')
         || '/rtt_ms=' || {{ plain_text('profiles.rtt_ms') }}
-        || '/aqm=' || profiles.aqm
+        || '/aqm=' || {{ id_part('profiles.aqm') }}
         || '/queue_size_bdp=' || coalesce({{ plain_text('profiles.queue_size_bdp') }}, 'none')
         || '/queue_size_bytes=' || coalesce({{ plain_text('profiles.queue_size_bytes') }}, 'none')
         || case
             when profiles.queue_limit_packets is null then ''
             else '/queue_limit_packets=' || {{ plain_text('profiles.queue_limit_packets') }}
         end
-        || '/congestion_control=' || coalesce(profiles.congestion_control, 'none')
+        || '/congestion_control=' || {{ id_part('profiles.congestion_control', 'none') }}
         || '/start_order=' || coalesce(profiles.start_order, 'none')
-        || case when profiles.testbed is null then '' else '/testbed=' || profiles.testbed end
-        || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || profiles.queue_scheme end
+        || case when profiles.testbed is null then '' else '/testbed=' || {{ id_part('profiles.testbed') }} end
+        || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || {{ id_part('profiles.queue_scheme') }} end
         || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
-        || case when profiles.opposite_link is null then '' else '/opposite_link=' || profiles.opposite_link end
+        || case when profiles.opposite_link is null then '' else '/opposite_link=' || {{ id_part('profiles.opposite_link') }} end
         || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
-        || case when profiles.call_view is null then '' else '/call_view=' || profiles.call_view end
-        || case when profiles.ecn is null then '' else '/ecn=' || profiles.ecn end
-        || case when profiles.l4s is null then '' else '/l4s=' || profiles.l4s end as rate_profile_id,
+        || case when profiles.call_view is null then '' else '/call_view=' || {{ id_part('profiles.call_view') }} end
+        || case when profiles.ecn is null then '' else '/ecn=' || {{ id_part('profiles.ecn') }} end
+        || case when profiles.l4s is null then '' else '/l4s=' || {{ id_part('profiles.l4s') }} end as rate_profile_id,
         profiles.study_id,
         profiles.role,
         profiles.rate_basis,
