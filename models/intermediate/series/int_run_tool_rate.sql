@@ -88,8 +88,11 @@ final as (
         roles.flows,
         roles.congestion_control,
         roles.first_s,
-        -- More than a double counts exactly is no measurement.
-        case when summed.bits / 8 < 9007199254740992 then cast(round(summed.bits / 8) as bigint) end as bytes,
+        -- More than a double counts exactly, or than 10 Tbit/s, is no measurement: intervals may be repeated.
+        case
+            when summed.bits / 8 < 9007199254740992 and summed.bits * 1000 / roles.window_ms <= 1e13
+                then cast(round(summed.bits / 8) as bigint)
+        end as bytes,
         roles.window_ms
     from roles
     inner join summed

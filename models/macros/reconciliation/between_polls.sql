@@ -42,14 +42,17 @@
 {#-
     Whether one of the counters is below its value at the poll before, because its discipline was replaced, or the file is damaged.
 
-    polls: as for places_of_polls, of disciplines by device and handle. counters: their columns.
+    polls and columns: as for places_of_polls. counters: their columns.
 -#}
-{% macro any_counter_falls(polls, counters) -%}
+{% macro any_counter_falls(polls, counters, columns=['device', 'handle']) -%}
+    {%- set apart -%}
+        run_sources.study_id, run_sources.run_id{% for column in columns %}, {{ polls }}.{{ column }}{% endfor %}
+    {%- endset -%}
     (
         {%- for counter in counters %}
             {{ 'or ' if not loop.first }}coalesce(
                 {{ polls }}.{{ counter }} < lag({{ polls }}.{{ counter }}) over (
-                    partition by run_sources.study_id, run_sources.run_id, {{ polls }}.device, {{ polls }}.handle
+                    partition by {{ apart }}
                     order by {{ polls }}.poll_index
                 ),
                 false

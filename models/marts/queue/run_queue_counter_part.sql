@@ -28,10 +28,7 @@ polled as (
         counters.diffserv_mode,
         counters.shaper_rate_bps,
         {{ places_of_polls('parts', ['device', 'handle', 'part_number']) }},
-        coalesce(parts.sent_packets, parts.enqueued_packets) < lag(coalesce(parts.sent_packets, parts.enqueued_packets)) over (
-            partition by run_sources.study_id, run_sources.run_id, parts.device, parts.handle, parts.part_number
-            order by parts.poll_index
-        ) as falls
+        {{ any_counter_falls('parts', counted, ['device', 'handle', 'part_number']) }} as falls
     from parts
     inner join run_sources
         on parts.source_hash = run_sources.measurement_hash

@@ -27,8 +27,8 @@ host_hours as (
         samples.asn,
         samples.plan_down_bps,
         samples.plan_up_bps,
-        cast(sum(samples.rtt_samples) as bigint) as rtt_samples,
-        cast(sum(samples.rtt_sum_us) as bigint) as rtt_sum_us,
+        {{ bounded_sum('samples.rtt_samples') }} as rtt_samples,
+        {{ bounded_sum('samples.rtt_sum_us') }} as rtt_sum_us,
         min(samples.rtt_min_us) as rtt_min_us
     from samples
     inner join parts
@@ -60,7 +60,11 @@ floors as (
 increased as (
     select
         host_hours.*,
-        host_hours.rtt_sum_us - host_hours.rtt_samples * floors.floor_us as increase_sum_us
+        cast(greatest(
+            cast(host_hours.rtt_sum_us as decimal(38, 0))
+            - cast(host_hours.rtt_samples as decimal(18, 0)) * cast(floors.floor_us as decimal(18, 0)),
+            0
+        ) as bigint) as increase_sum_us
     from host_hours
     inner join floors
         on
@@ -94,9 +98,9 @@ host_periods as (
         asn,
         plan_down_bps,
         plan_up_bps,
-        cast(sum(rtt_samples) as bigint) as rtt_samples,
-        cast(sum(rtt_sum_us) as bigint) as rtt_sum_us,
-        cast(sum(increase_sum_us) as bigint) as increase_sum_us
+        {{ bounded_sum('rtt_samples') }} as rtt_samples,
+        {{ bounded_sum('rtt_sum_us') }} as rtt_sum_us,
+        {{ bounded_sum('increase_sum_us') }} as increase_sum_us
     from increased
     group by access_part_fingerprint, client_host_key, circuit_key, site_key, asn, plan_down_bps, plan_up_bps
 ),
@@ -125,9 +129,9 @@ lines as (
         {{ group | join(',\n        ') }},
         line_key,
         count(*) as hosts,
-        cast(sum(rtt_samples) as bigint) as rtt_samples,
-        cast(sum(rtt_sum_us) as bigint) as rtt_sum_us,
-        cast(sum(increase_sum_us) as bigint) as increase_sum_us
+        {{ bounded_sum('rtt_samples') }} as rtt_samples,
+        {{ bounded_sum('rtt_sum_us') }} as rtt_sum_us,
+        {{ bounded_sum('increase_sum_us') }} as increase_sum_us
     from in_groups
     group by {{ group | join(', ') }}, line_key
 ),

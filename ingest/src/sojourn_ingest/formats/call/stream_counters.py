@@ -13,9 +13,9 @@ from sojourn_ingest.formats.call.poll_columns import PLACE, VALUES
 from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_MS
 from sojourn_ingest.schema.shared_columns import RATE_BPS
 
-#: A counter of durations may be ahead of the times of the polls by this.
+#: A counter of durations may be ahead of the times of the polls by this, and by no more than they have run.
 TOLERANCE_MS: Final = 1000.0
-#: Packets sent before the first poll whose loss the far end reports after it.
+#: Packets sent before the first poll whose loss the far end reports after it, or that are found after all.
 MOST_LATE_LOSSES: Final = 1000
 MAY_FALL: Final = frozenset(("lost_packets", "frame_width", "frame_height", "jitter_ms", "rtt_ms", "limited_by"))
 COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MAY_FALL)
@@ -86,13 +86,16 @@ class StreamCounters:
         for place, largest in MOST_PER_S.items():
             if abs(growth.get(place, 0)) > largest * elapsed_s:
                 return VALUES[place]
+        if growth.get(LOST, 0) < -growth.get(PACKETS, 0) - MOST_LATE_LOSSES:
+            return VALUES[LOST]
         for part, whole, largest in PARTS:
             if part in growth and whole in growth and growth[part] > growth[whole] * largest:
                 return VALUES[part]
         for place in DURATIONS:
             if values[place] is not None and place in self._first:
                 first_ns, first = self._first[place]
-                if values[place] - first > (poll_ns - first_ns) / 1e6 + TOLERANCE_MS:
+                elapsed_ms = (poll_ns - first_ns) / 1e6
+                if values[place] - first > elapsed_ms + min(elapsed_ms, TOLERANCE_MS):
                     return VALUES[place]
         return VALUES[LOST] if self._is_outbound and self._lost_more_than_sent(values) else None
 
@@ -100,7 +103,7 @@ class StreamCounters:
         if any(values[place] is None or place not in self._first for place in (LOST, PACKETS)):
             return False
         lost, sent = (values[place] - self._first[place][1] for place in (LOST, PACKETS))
-        return bool(lost > sent + MOST_LATE_LOSSES)
+        return bool(lost > sent + min(sent + 10, MOST_LATE_LOSSES))
 
     def _note_first(self) -> None:
         for place in (*DURATIONS, LOST, PACKETS):

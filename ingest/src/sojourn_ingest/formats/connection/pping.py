@@ -80,7 +80,7 @@ class PassiveRtt(ConnectionFormat):
 
     name = "pping"
     without_facts = "output of pping without an RTT"
-    version = "pping-6"
+    version = "pping-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first object has ePPing's keys, or the first line is one of pping."""
@@ -215,6 +215,10 @@ class _Rows:
             self._reading.refuse("prefix_of_all_others")
             return
         time_ns, minimum_ns, maximum_ns = (value or 0 for value in numbers)
+        # The mean is rounded.
+        if not minimum_ns <= round(mean_ns) + 1 <= maximum_ns + 2:
+            self._reading.refuse("malformed_record")
+            return
         if max(minimum_ns, maximum_ns, mean_ns) > LONGEST_DELAY_NS:
             self._reading.refuse(TOO_LONG)
             return

@@ -214,6 +214,8 @@ class TableMapping(BaseModel, extra="forbid"):
 def _number_or_word(value: str) -> str:
     if value not in ("any", "same", "none") and re.fullmatch(r"\d{1,18}(\.\d{1,18})?(e\d)?", value) is None:
         raise ValueError(f"{value[:20]!r} is not any, same, none or a number")
+    if value[0].isdigit() and float(value) > RATE_BPS[1]:
+        raise ValueError(f"{value[:20]} is above {RATE_BPS[1]:,}")
     return value
 
 
@@ -376,7 +378,7 @@ class StudyDescriptionFile(Format):
 
     name = "study_description"
     holds_addresses = False
-    version = "study-description-3"
+    version = "study-description-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content carries the marker line near its start."""
