@@ -9,6 +9,19 @@ totals as (
     select * from {{ ref('int_capture_total') }}
 ),
 
+-- A capture of noise has packets of all 256 protocols, and each has a row for each moment.
+protocols_by_flows as (
+    select
+        source_hash,
+        protocol,
+        row_number() over (
+            partition by source_hash
+            order by count(*) desc, protocol
+        ) as place
+    from flows
+    group by source_hash, protocol
+),
+
 signs as (
     select 1 as flow_change
 
@@ -22,11 +35,15 @@ spans as (
         flows.dataset,
         flows.source_hash,
         flows.recording_name,
-        flows.protocol,
+        case when protocols_by_flows.place <= 20 then flows.protocol else 'other' end as protocol,
         {{ integer_divide('flows.first_packet_ns', 1000000000) }} - totals.first_second as from_second,
         {{ integer_divide('flows.last_packet_ns', 1000000000) }} - totals.first_second + 1 as until_second
     from flows
     inner join totals on flows.source_hash = totals.source_hash
+    inner join protocols_by_flows
+        on
+            flows.source_hash = protocols_by_flows.source_hash
+            and flows.protocol = protocols_by_flows.protocol
 ),
 
 edges as (
