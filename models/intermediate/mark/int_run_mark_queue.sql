@@ -97,7 +97,8 @@ counted as (
     select
         study_id,
         run_id,
-        -- If a counter falls, its discipline was replaced, and nothing is known of all of them together. Damaged counters of many disciplines add up beyond 64 bits.
+        -- If a counter falls, its discipline was replaced, so the sum of all is unknown. Damaged counters of many disciplines add up
+        -- beyond 64 bits.
         case
             when count(marks) > 0 and max(falls) = 0
                 then cast(least(sum(cast(
