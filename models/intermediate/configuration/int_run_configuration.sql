@@ -1,5 +1,6 @@
 -- Runs that differ only in their repetition have the same configuration. Its name always contains the dimensions below. Any other dimension
--- (a text or a whole number) appears only if it is set, so existing names do not change when a dimension is added.
+-- (a text or a whole number) appears only if it is set, so existing names do not change when a dimension is added. The opposite
+-- link is a text of rates in bit/s, whose slash stays.
 {%- set in_every_name = [
     'study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label',
     'congestion_control', 'application', 'rival_application', 'start_order', 'synthetic',
@@ -27,7 +28,7 @@ named as (
         || '/congestion_control=' || {{ id_part('congestion_control', 'none') }}
         || '/start_order=' || start_order
         {%- for column in dimension_names('configuration') if column not in in_every_name %}
-            || case when {{ column }} is null then '' else '/{{ column }}=' || {{ id_part('cast(' ~ column ~ ' as string)') }} end
+            || case when {{ column }} is null then '' else '/{{ column }}=' || {{ column if column == 'opposite_link' else id_part('cast(' ~ column ~ ' as string)') }} end
         {%- endfor %} as configuration_id
     from runs
 ),

@@ -35,7 +35,7 @@ named as (
         || case when profiles.testbed is null then '' else '/testbed=' || {{ id_part('profiles.testbed') }} end
         || case when profiles.queue_scheme is null then '' else '/queue_scheme=' || {{ id_part('profiles.queue_scheme') }} end
         || case when profiles.congested_direction is null then '' else '/congested_direction=' || profiles.congested_direction end
-        || case when profiles.opposite_link is null then '' else '/opposite_link=' || {{ id_part('profiles.opposite_link') }} end
+        || case when profiles.opposite_link is null then '' else '/opposite_link=' || profiles.opposite_link end
         || case when profiles.participants is null then '' else '/participants=' || {{ plain_text('profiles.participants') }} end
         || case when profiles.call_view is null then '' else '/call_view=' || {{ id_part('profiles.call_view') }} end
         || case when profiles.ecn is null then '' else '/ecn=' || {{ id_part('profiles.ecn') }} end
