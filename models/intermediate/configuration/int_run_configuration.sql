@@ -28,7 +28,8 @@ named as (
         || '/congestion_control=' || {{ id_part('congestion_control', 'none') }}
         || '/start_order=' || start_order
         {%- for column in dimension_names('configuration') if column not in in_every_name %}
-            || case when {{ column }} is null then '' else '/{{ column }}=' || {{ column if column == 'opposite_link' else id_part('cast(' ~ column ~ ' as string)') }} end
+            {%- set text = column if column == 'opposite_link' else id_part('cast(' ~ column ~ ' as string)') %}
+            || case when {{ column }} is null then '' else '/{{ column }}=' || {{ text }} end
         {%- endfor %} as configuration_id
     from runs
 ),
