@@ -1,5 +1,6 @@
 {#-
-    Median rate over the five seconds that end with each second of a profile: one row for each second, with the second's own rate.
+    Relation of the median rate over the five seconds that end with each second of a profile: one row for each second, with the second's
+    own rate.
 
     rates: relation with profile_id, step_number, second and rate_bps.
 -#}
@@ -8,36 +9,40 @@
 {%- endmacro %}
 
 {% macro default__median_rate_of_five_seconds(rates) -%}
-    select
-        profile_id,
-        step_number,
-        second,
-        rate_bps as second_rate_bps,
-        median(rate_bps) over (partition by profile_id order by second range between 4 preceding and current row) as rate_bps
-    from {{ rates }}
+    (
+        select
+            profile_id,
+            step_number,
+            second,
+            rate_bps as second_rate_bps,
+            median(rate_bps) over (partition by profile_id order by second range between 4 preceding and current row) as rate_bps
+        from {{ rates }}
+    )
 {%- endmacro %}
 
 {#- Spark takes no median of a window. -#}
 {% macro spark__median_rate_of_five_seconds(rates) -%}
-    select
-        ending.profile_id,
-        ending.step_number,
-        ending.second,
-        ending.rate_bps as second_rate_bps,
-        median(recent.rate_bps) as rate_bps
-    from {{ rates }} as ending
-    inner join (
+    (
         select
-            profile_id,
-            second,
-            rate_bps,
-            {{ each_whole_number_below(5) }} as seconds_later
-        from {{ rates }}
-    ) as recent
-        on
-            ending.profile_id = recent.profile_id
-            and ending.second = recent.second + recent.seconds_later
-    group by ending.profile_id, ending.step_number, ending.second, ending.rate_bps
+            ending.profile_id,
+            ending.step_number,
+            ending.second,
+            ending.rate_bps as second_rate_bps,
+            median(recent.rate_bps) as rate_bps
+        from {{ rates }} as ending
+        inner join (
+            select
+                profile_id,
+                second,
+                rate_bps,
+                {{ each_whole_number_below(5) }} as seconds_later
+            from {{ rates }}
+        ) as recent
+            on
+                ending.profile_id = recent.profile_id
+                and ending.second = recent.second + recent.seconds_later
+        group by ending.profile_id, ending.step_number, ending.second, ending.rate_bps
+    )
 {%- endmacro %}
 
 {#-

@@ -95,7 +95,7 @@ fallen as (
 ),
 
 rolling as (
-    {{ median_rate_of_five_seconds('rates') }}
+    select * from {{ median_rate_of_five_seconds('rates') }}
 ),
 
 -- After a short fall, the median still contains seconds from before it, so it counts only from the first second that is itself at the

@@ -131,7 +131,7 @@ reached as (
 
 -- A single second at the earlier rate is not a return to it.
 rolling as (
-    {{ median_rate_of_five_seconds('rates') }}
+    select * from {{ median_rate_of_five_seconds('rates') }}
 ),
 
 returns as (

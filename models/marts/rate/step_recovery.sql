@@ -65,7 +65,7 @@ medians_before as (
 ),
 
 rolling as (
-    {{ median_rate_of_five_seconds('rates') }}
+    select * from {{ median_rate_of_five_seconds('rates') }}
 ),
 
 recovered as (
