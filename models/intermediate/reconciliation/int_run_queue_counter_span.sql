@@ -1,4 +1,4 @@
--- Growth of the counters of the bottleneck's root discipline from the first poll to the last.
+-- Growth of the counters of the bottleneck's root discipline from the first poll to the last, unless they are not of one discipline.
 with
 
 run_sources as (
@@ -50,6 +50,17 @@ summarised as (
     group by study_id, run_id
 ),
 
+judged as (
+    select
+        *,
+        case
+            when polls < 2 then 'the counters were polled once'
+            when disciplines > 1 then 'the counters are of several root disciplines'
+            when falls then 'the counters fall, so the discipline was replaced'
+        end as null_reason
+    from summarised
+),
+
 final as (
     select
         study_id,
@@ -59,15 +70,11 @@ final as (
         first_poll_end_ns,
         last_poll_start_ns,
         last_poll_end_ns,
-        sent_packets,
-        sent_bytes,
-        dropped_packets,
-        case
-            when polls < 2 then 'the counters were polled once'
-            when disciplines > 1 then 'the counters are of several root disciplines'
-            when falls then 'the counters fall, so the discipline was replaced'
-        end as null_reason
-    from summarised
+        {%- for counter in ['sent_packets', 'sent_bytes', 'dropped_packets'] %}
+            case when null_reason is null then {{ counter }} end as {{ counter }},
+        {%- endfor %}
+        null_reason
+    from judged
 )
 
 select * from final
