@@ -2,7 +2,6 @@
 -- packet, a mark made at enqueue looks like one that the packet arrived with, so such packets count only in the maximum. DualPI2 includes
 -- step marks in its count of all marks, and counts a packet twice if coupling had already marked it (dualpi2_mark in Linux's
 -- sch_dualpi2.c), so its counters give a range of packets.
-{%- set largest_count = 9007199254740991 %}
 with
 
 runs as (
@@ -97,18 +96,12 @@ counted as (
     select
         study_id,
         run_id,
-        -- If a counter falls, its discipline was replaced, so the sum of all is unknown. Damaged counters of many disciplines add up
-        -- beyond 64 bits.
+        -- If a counter falls, its discipline was replaced, so the sum of all is unknown.
         case
             when count(marks) > 0 and max(falls) = 0
-                then cast(least(sum(cast(
-                    case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end as decimal(19, 0)
-                )), {{ largest_count }}) as bigint)
+                then {{ bounded_sum('case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end') }}
         end as least_packets,
-        case
-            when count(marks) > 0 and max(falls) = 0
-                then cast(least(sum(cast(marks as decimal(19, 0))), {{ largest_count }}) as bigint)
-        end as most_packets
+        case when count(marks) > 0 and max(falls) = 0 then {{ bounded_sum('marks') }} end as most_packets
     from grown
     group by study_id, run_id
 ),

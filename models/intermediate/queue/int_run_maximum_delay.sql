@@ -36,22 +36,28 @@ limited as (
     cross join thresholds
 ),
 
+drained as (
+    select
+        *,
+        limit_bytes * 8000 / lowest_rate_bps as drain_ms
+    from limited
+),
+
 final as (
     select
         study_id,
         run_id,
         limit_bytes,
         link_rate_basis,
-        case when limit_bytes * 8000 / lowest_rate_bps <= {{ longest_delay_ms }} then limit_bytes * 8000 / lowest_rate_bps end
-            as maximum_delay_ms,
-        case when limit_bytes * 8000 / lowest_rate_bps <= {{ longest_delay_ms }} then limit_basis end as maximum_delay_basis,
+        case when drain_ms <= {{ longest_delay_ms }} then drain_ms end as maximum_delay_ms,
+        case when drain_ms <= {{ longest_delay_ms }} then limit_basis end as maximum_delay_basis,
         case
             when limit_bytes is null then 'the size of the queue is not stated'
             when lowest_rate_bps is null and link_rate_basis = 'fixed_rate' then 'the rate of the bottleneck is not stated'
             when lowest_rate_bps is null then 'the rates of the programme are not known for the whole window'
-            when limit_bytes * 8000 / lowest_rate_bps > {{ longest_delay_ms }} then 'the stated queue takes more than an hour to drain'
+            when drain_ms > {{ longest_delay_ms }} then 'the stated queue takes more than an hour to drain'
         end as maximum_delay_null_reason
-    from limited
+    from drained
 )
 
 select * from final
