@@ -371,12 +371,13 @@ def test_time_grows_with_a_poll_and_not_with_its_square() -> None:
     assert time.process_time() - before_s < 5
 
 
-def test_a_counter_beyond_63_bits_costs_itself_alone(tmp_path: Path) -> None:
+def test_a_counter_or_delay_out_of_range_costs_itself_alone(tmp_path: Path) -> None:
     # 2^64 - 1 is what the kernel shows of a counter that fell below zero by one: of the discipline, of a class whose
     # counters are apart, and of a tin.
     below_zero = 2**64 - 1
     shaped = {"class": "htb", "handle": "1:10", "stats": {"bytes": 9, "backlog": below_zero}}
-    tins = [TIN, TIN | {"backlog_bytes": below_zero}]
+    an_hour_us = 3_600_000_000
+    tins = [TIN | {"peak_delay_us": an_hour_us, "avg_delay_us": an_hour_us + 1}, TIN | {"backlog_bytes": below_zero}]
     path = tmp_path / "tc.jsonl"
     path.write_text(
         poll(10, CODEL | {"qlen": below_zero}) + poll(20, CODEL) + poll(30, CAKE | {"tins": tins}) + poll(40, shaped)
@@ -389,12 +390,14 @@ def test_a_counter_beyond_63_bits_costs_itself_alone(tmp_path: Path) -> None:
     assert reading.records_read == 4
     assert reading.refused == {
         "counter_out_of_range codel.qlen": 1,
+        "counter_out_of_range cake.tins.avg_delay_us": 1,
         "counter_out_of_range cake.tins.backlog_bytes": 1,
         "counter_out_of_range htb.backlog": 1,
     }
     assert reading.fault is None
-    part = read_counters(CAKE | {"tins": tins}).parts[1]
+    slow, part = read_counters(CAKE | {"tins": tins}).parts
     assert (part["backlog_bytes"], part["sent_bytes"]) == (None, TIN["sent_bytes"])
+    assert (slow["peak_delay_us"], slow["mean_delay_us"]) == (an_hour_us, None)
 
 
 def test_a_name_that_ends_like_that_of_the_list_is_another_one() -> None:

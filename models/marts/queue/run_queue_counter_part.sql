@@ -86,7 +86,7 @@ final as (
             end as {{ 'arrived_in_part_packets' if column == 'enqueued_packets' else column }},
         {%- endfor %}
         case
-            when not summarised.falls
+            when not summarised.falls and summarised.ecn_marked_packets <= summarised.sent_packets
                 then cast(summarised.ecn_marked_packets as double) / nullif(summarised.sent_packets, 0)
         end as marked_ratio,
         cast(summarised.peak_delay_us as double) / 1000 as peak_delay_ms,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sojourn_ingest.formats.content.json_document import label
+from sojourn_ingest.formats.series.bounds import LONGEST_DELAY_US
 from sojourn_ingest.schema.column import LONGEST_LABEL
 from sojourn_ingest.schema.shared_columns import COUNT
 
@@ -21,7 +22,10 @@ LARGEST: Final = COUNT[1]
 #: Of what the kernel counts in 32 bits (``gnet_stats_queue``): a queue that it believes to hold less than nothing is
 #: beyond.
 LARGEST_QUEUED: Final = 2**31 - 1
-QUEUED: Final = ("backlog", "qlen")
+#: Greatest value of the keys whose values are not bounded by `LARGEST`: lengths of queues, and measured delays.
+GREATEST: Final = dict.fromkeys(("backlog", "qlen"), LARGEST_QUEUED) | dict.fromkeys(
+    ("ldelay", "delay", "delay-l", "delay-c", "peak_delay_us", "avg_delay_us", "base_delay_us"), LONGEST_DELAY_US
+)
 
 #: Column: key in tc's JSON. Every discipline and class may have the first group (tc/tc_util.c). CoDel's and PIE's times
 #: are in microseconds.
@@ -235,10 +239,10 @@ def read_counters(qdisc: dict[str, Any]) -> Counters:
 
 
 def _in_range(values: dict[str, Any], name: str, out_of_range: Counter[str]) -> dict[str, Any]:
-    """Return the values with null for whole numbers that no counter reaches, which are counted by their keys."""
+    """Return the values with null for whole numbers that no counter or delay reaches; count those by their keys."""
 
     def is_beyond(key: str, value: Any) -> bool:
-        return is_whole(value) and abs(value) > (LARGEST_QUEUED if key in QUEUED else LARGEST)
+        return is_whole(value) and abs(value) > GREATEST.get(key, LARGEST)
 
     beyond = [key for key, value in values.items() if is_beyond(key, value)]
     out_of_range.update(f"{name}.{key}" for key in beyond)

@@ -61,7 +61,7 @@ class TcPolls(Format):
     name = "tc_polls"
     without_facts = "no complete poll of tc in the file; record polls with tc -s -j qdisc show"
     holds_addresses = False
-    version = "tc-polls-9"
+    version = "tc-polls-10"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a poll, or a time with tc's output after it."""
