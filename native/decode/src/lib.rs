@@ -58,4 +58,4 @@ pub use server::name::ServerNames;
 
 /// Version of the decoded facts: it changes whenever the same input may give other rows.
 /// Not the version of the package, which changes with every release.
-pub const VERSION: &str = "0.20.0";
+pub const VERSION: &str = "0.21.0";

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::intake::MOST_LOST_EVENTS;
 use super::silence::Silences;
 
 /// Rows are kept back for so long, because a drop inside a queue may become known only later.
@@ -273,10 +274,10 @@ impl QueueIntervals {
                 let now_ns = self.now_ns.max(account.until_ns);
                 account.advance(0, now_ns, self.interval_ns, &mut self.silences);
                 if let Some(row) = account.rows.back_mut() {
-                    row.lost_events = row.lost_events.saturating_add(events);
+                    row.lost_events = MOST_LOST_EVENTS.min(row.lost_events + events);
                 }
             }
-            _ => self.lost_before_first = self.lost_before_first.saturating_add(events),
+            _ => self.lost_before_first = MOST_LOST_EVENTS.min(self.lost_before_first + events),
         }
     }
 
@@ -474,5 +475,21 @@ mod tests {
             .map(|row| (row.queue, row.lost_events))
             .collect();
         assert_eq!(lost, [(0, 2), (0, 0), (0, 3), (1, 0)]);
+    }
+
+    #[test]
+    fn lost_events_of_an_interval_are_counted_up_to_what_can_be_added_up() {
+        let mut intervals = QueueIntervals::new(100 * MS, 86_400_000 * MS);
+        intervals.lost(MOST_LOST_EVENTS);
+        intervals.lost(MOST_LOST_EVENTS);
+        intervals.set_length(0, 50 * MS, length(0));
+        intervals.lost(MOST_LOST_EVENTS);
+        intervals.close();
+        let lost: Vec<_> = intervals
+            .take(100, true)
+            .iter()
+            .map(|row| row.lost_events)
+            .collect();
+        assert_eq!(lost, [MOST_LOST_EVENTS]);
     }
 }
