@@ -39,6 +39,12 @@ def test_an_infinite_psnr_is_that_of_libvmaf(tmp_path: Path) -> None:
     assert [row["score_number"] for row in scores] == [0, 1]
 
 
+def test_a_psnr_that_no_two_frames_have_is_refused(tmp_path: Path) -> None:
+    scores, outcome = ingested(tmp_path, PSNR.replace("psnr_avg:38.17", "psnr_avg:1e15").encode())
+    assert values(scores) == [("psnr_db", "clip/0", 2, 60.0)]
+    assert outcome["status"] == "partial"
+
+
 @pytest.mark.parametrize(("text", "has_ssim"), [(XML, True), (CSV, False), (JSON, False)])
 def test_libvmaf_gives_the_same_in_each_form(tmp_path: Path, text: str, has_ssim: bool) -> None:
     scores, outcome = ingested(tmp_path, text.encode())

@@ -27,7 +27,7 @@ class FrameDocument(Format):
     name = "frame_document"
     without_facts = "no frame of the document has a score; score the clip again"
     holds_addresses = False
-    version = "frame-document-3"
+    version = "frame-document-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has frames with scores, or what libvmaf states of a whole clip."""

@@ -102,7 +102,7 @@ class FfmpegFrameLog(Format):
     name = "ffmpeg_frame_log"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "ffmpeg-frame-log-2"
+    version = "ffmpeg-frame-log-3"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a frame with one of the scores."""
@@ -137,7 +137,7 @@ class VmafXml(Format):
     name = "vmaf_xml"
     without_facts = "libvmaf's XML without a whole frame; score the clip again: vmaf --xml -o FILE.xml"
     holds_addresses = False
-    version = "vmaf-xml-3"
+    version = "vmaf-xml-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the root element is libvmaf's."""
@@ -168,7 +168,7 @@ class VmafCsv(Format):
     name = "vmaf_csv"
     without_facts = WITHOUT_FRAMES
     holds_addresses = False
-    version = "vmaf-csv-4"
+    version = "vmaf-csv-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the header is of frames with a score."""

@@ -12,18 +12,18 @@ import pyarrow.compute as pc
 
 from sojourn_ingest.formats.interface import Facts
 from sojourn_ingest.schema import table
-from sojourn_ingest.schema.shared_columns import SCORE
 
 BATCH_ROWS: Final = 16_384
 
 LARGEST_FRAME_NUMBER: Final = 2**63 - 1
-GREATEST_PSNR_DB: Final = 60.0
+EQUAL_FRAMES_DB: Final = 60.0
 """What an infinite PSNR, of equal frames, counts as: the most that libvmaf gives 8 bits (6 bits + 12)."""
 
-#: Least and greatest value of each metric's scale. PESQ has none here: a sample whose PESQ failed is kept.
+#: Least and greatest value of each metric's scale. PESQ has none here: a sample whose PESQ failed is kept. A PSNR of
+#: 200 dB is above that of one wrong bit in a frame of 8K with 16 bits a sample.
 SCALES: Final = {
     "ssim": (-1.0, 1.0),
-    "psnr_db": (0.0, math.inf),
+    "psnr_db": (0.0, 200.0),
     "vmaf": (0.0, 100.0),
     "mos": (1.0, 5.0),
     "page_load_time_ms": (0.001, math.inf),
@@ -80,10 +80,12 @@ def frame_score(metric: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{metric} is not a number") from error
+    if metric == "psnr_db" and number == math.inf:
+        return EQUAL_FRAMES_DB
     least, greatest = SCALES[metric]
-    if not least <= number <= greatest or SCORE[1] < number < math.inf:
+    if not least <= number <= greatest:
         raise ValueError(f"{metric} lies outside its scale")
-    return GREATEST_PSNR_DB if math.isinf(number) else number
+    return number
 
 
 def wrong_scores(columns: dict[str, pa.Array]) -> list[tuple[str, pa.Array]]:

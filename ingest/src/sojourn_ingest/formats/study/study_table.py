@@ -80,7 +80,7 @@ class StudyTable(Format):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"study-table-8+{self.study.content_hash[:12]}"
+        return f"study-table-9+{self.study.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is the table's header."""
