@@ -38,7 +38,22 @@ numbered as (
     from scores
 ),
 
--- A score without an item and a frame is its own item.
+escaped as (
+    select
+        study_id,
+        run_id,
+        qoe_metric,
+        scored,
+        replace(replace(item, '%', '%25'), '#', '%23') as item,
+        join_basis,
+        frame_number,
+        score_id,
+        qoe_score,
+        score_place
+    from numbered
+),
+
+-- A score without an item and a frame is its own item. Numbers of scores follow a #, which is escaped in the names of items.
 named as (
     select
         study_id,
@@ -54,7 +69,7 @@ named as (
         frame_number,
         score_id,
         qoe_score
-    from numbered
+    from escaped
 ),
 
 placed as (

@@ -37,8 +37,8 @@ united as (
 
     -- Several runs may have files with the same content, such as scores of frames without loss. Each run then has the score.
     select
-        tool_scores.source_hash || '/' || {{ plain_text('tool_scores.score_number') }} || '/' || run_sources.study_id || '/'
-        || run_sources.run_id as score_id,
+        tool_scores.source_hash || '/' || {{ plain_text('tool_scores.score_number') }}
+        || '/' || {{ id_part('run_sources.study_id') }} || '/' || run_sources.run_id as score_id,
         tool_scores.source_hash,
         tool_scores.score_number,
         run_sources.study_id,
