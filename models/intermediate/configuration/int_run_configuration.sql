@@ -1,6 +1,6 @@
 -- Runs that differ only in their repetition have the same configuration. Its name always contains the dimensions below. Any other dimension
--- (a text or a whole number) appears only if it is set, so existing names do not change when a dimension is added. The opposite
--- link is a text of rates in bit/s, whose slash stays.
+-- (a text or a whole number) appears only if it is set, so existing names do not change when a dimension is added. The label
+-- of the opposite link is escaped where it is made, because the slash of its bit/s stays.
 {%- set in_every_name = [
     'study_id', 'workload', 'direction', 'bandwidth_bps', 'rtt_ms', 'aqm', 'queue_size_bdp', 'queue_size_bytes', 'queue_limit_packets', 'queue_label',
     'congestion_control', 'application', 'rival_application', 'start_order', 'synthetic',

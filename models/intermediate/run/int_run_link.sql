@@ -1,4 +1,5 @@
--- Both directions of each run's link, as its manifest states them. If it states none, only the direction of the bottleneck.
+-- Both directions of each run's link, as its manifest states them. If it states none, only the direction of the bottleneck. The label is
+-- a part of ids, in which only the discipline is free text.
 with
 
 described_runs as (
@@ -100,7 +101,7 @@ final as (
         link_direction
         || case when link_bandwidth_bps is null then '' else ' ' || {{ plain_text('link_bandwidth_bps') }} || ' bit/s' end
         || case when link_delay_ms is null then '' else ' ' || {{ plain_text('link_delay_ms') }} || ' ms' end
-        || case when link_aqm is null then '' else ' ' || link_aqm end
+        || case when link_aqm is null then '' else ' ' || replace({{ id_part('link_aqm') }}, ' ', '%20') end
         || case
             when link_queue_limit_packets is null then ''
             else ' ' || {{ plain_text('link_queue_limit_packets') }} || ' packets'

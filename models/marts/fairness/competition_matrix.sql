@@ -24,26 +24,20 @@ cells as (
     select
         phases.*,
         {{ selected_dimensions('run', 'runs') }},
-        phases.study_id
-        || '/workload=' || runs.workload
+        {{ id_part('phases.study_id') }}
+        || '/workload=' || {{ id_part('runs.workload') }}
         || '/direction=' || coalesce(runs.direction, 'none')
         || '/bandwidth=' || coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none')
         || '/rtt_ms=' || coalesce({{ plain_text('runs.rtt_ms') }}, 'none')
-        || '/queue=' || runs.queue_label
+        || '/queue=' || {{ id_part('runs.queue_label') }}
         || case when runs.queue_size_bytes is null then '' else '/queue_size_bytes=' || {{ plain_text('runs.queue_size_bytes') }} end
-        || case when runs.testbed is null then '' else '/testbed=' || runs.testbed end
-        || case when runs.queue_scheme is null then '' else '/queue_scheme=' || runs.queue_scheme end
-        || case when runs.congested_direction is null then '' else '/congested_direction=' || runs.congested_direction end
-        || case when runs.opposite_link is null then '' else '/opposite_link=' || runs.opposite_link end
-        || case when runs.participants is null then '' else '/participants=' || {{ plain_text('runs.participants') }} end
-        || case when runs.call_view is null then '' else '/call_view=' || runs.call_view end
-        || case when runs.ecn is null then '' else '/ecn=' || runs.ecn end
-        || case when runs.l4s is null then '' else '/l4s=' || runs.l4s end
-        || case when runs.aqm_parameters is null then '' else '/aqm_parameters=' || runs.aqm_parameters end
-        || case
-            when runs.bandwidth_programme is null then ''
-            else '/bandwidth_programme=' || runs.bandwidth_programme
-        end as competition_link_id
+        {%- for column in [
+            'testbed', 'queue_scheme', 'congested_direction', 'opposite_link', 'participants', 'call_view', 'ecn', 'l4s', 'aqm_parameters',
+            'bandwidth_programme',
+        ] %}
+            {%- set text = 'runs.opposite_link' if column == 'opposite_link' else id_part('cast(runs.' ~ column ~ ' as string)') %}
+            || case when runs.{{ column }} is null then '' else '/{{ column }}=' || {{ text }} end
+        {%- endfor %} as competition_link_id
     from phases
     inner join runs
         on
