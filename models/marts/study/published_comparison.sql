@@ -68,12 +68,12 @@ grouped as (
         *,
         exclusion_reason is not null as is_excluded,
         finding_id
-        || '/' || coalesce(application, 'any')
-        || '/' || coalesce(incumbent, 'any')
+        || '/' || {{ id_part('application', 'any') }}
+        || '/' || {{ id_part('incumbent', 'any') }}
         || '/' || coalesce({{ plain_text('bandwidth_bps') }}, 'any')
-        || '/' || coalesce(congestion_control, 'any')
+        || '/' || {{ id_part('congestion_control', 'any') }}
         || '/' || coalesce(start_order, 'any')
-        || '/' || coalesce(workload, 'any')
+        || '/' || {{ id_part('workload', 'any') }}
         || '/' || coalesce(direction, 'any')
         || '/' || coalesce(congested_direction, 'any')
         || '/' || coalesce({{ plain_text('rtt_ms') }}, 'any')

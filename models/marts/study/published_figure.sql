@@ -286,6 +286,8 @@ scored as (
 scored_intervals as (
     select
         scored.*,
+        count(*) over (partition by scored.study_id, scored.item, scored.synthetic) as conditions,
+        min(scored.condition) over (partition by scored.study_id, scored.item, scored.synthetic) as first_condition,
         t_quantiles.quantile * scored.score_deviation / sqrt(scored.subjects) as half_width
     from scored
     inner join t_quantiles
@@ -309,7 +311,7 @@ of_subjects as (
 
     select
         first_scores.study_id,
-        first_scores.item || '/' || first_scores.condition || '/' || second_scores.condition as item,
+        first_scores.item || '/' || {{ id_part('first_scores.condition') }} || '/' || {{ id_part('second_scores.condition') }} as item,
         'rating_intervals_apart' as metric,
         case
             when abs(first_scores.score_mean - second_scores.score_mean) > first_scores.half_width + second_scores.half_width
@@ -325,6 +327,10 @@ of_subjects as (
             and first_scores.item = second_scores.item
             and first_scores.synthetic = second_scores.synthetic
             and first_scores.condition < second_scores.condition
+    -- As in rating_contrast, of many conditions each is compared only with the first by name.
+    where
+        first_scores.conditions <= 100
+        or first_scores.condition = first_scores.first_condition
 ),
 
 of_people as (
@@ -437,7 +443,7 @@ final as (
     select
         selected.finding_id
         || '/' || selected.term
-        || '/' || coalesce(selected.run_id, selected.study_id)
+        || '/' || {{ id_part('coalesce(selected.run_id, selected.study_id)') }}
         || '/' || selected.metric
         || '/' || selected.role
         || '/' || selected.item as published_figure_id,
