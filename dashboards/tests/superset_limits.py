@@ -29,7 +29,7 @@ ODD_PARAMETERS = (
         json.dumps({"adhoc_filters": [{"expressionType": "SQL", "clause": "WHERE", "sqlExpression": sql}]})
         for sql in ("(" * 300 + ")" * 300, "1" + "+a" * 30_000)
     ),
-    '{"x": 1e999}',
+    '{"x": 1e999}', '{"metrics": [[1]]}', '{"metrics": [{"label": []}]}', '{"groupby": [{}]}', '{"filter_configs": 5}',
 )  # fmt: skip
 ODD_CONTEXTS = (
     "[]", "null", "{}", '{"queries": 5}', '{"queries": [1]}', '{"queries": [{"post_processing": 5}]}',
@@ -81,7 +81,7 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
             db.session.add(Slice(slice_name="odd", viz_type="table", params=text, **source))
         for text in ODD_CONTEXTS:
             db.session.add(Slice(slice_name="odd", viz_type="table", params="{}", query_context=text, **source))
-        odd = [each for each in db.session.new if isinstance(each, Slice) and each.query_context]
+        odd = [each for each in db.session.new if isinstance(each, Slice)]
         owner = [security_manager.find_user(author.user_name)]
         shown = Dashboard(dashboard_title="odd", slug="odd", published=True, slices=odd, owners=owner)
         db.session.add(shown)

@@ -239,12 +239,13 @@ def bound_charts() -> None:
     from superset.commands.streaming_export.base import BaseStreamingCSVExportCommand
     from superset.common.chart_data import ChartDataResultType
     from superset.common.query_context_factory import QueryContextFactory
+    from superset.connectors.sqla.models import BaseDatasource
     from superset.exceptions import QueryObjectValidationError
     from superset.models.slice import Slice
     from superset.utils import csv, date_parser, excel
 
     create, time_of = QueryContextFactory.create, date_parser.datetime_eval
-    saved_context = Slice.get_query_context
+    saved_context, saved_form, data_for = Slice.get_query_context, Slice.form_data.fget, BaseDatasource.data_for_slices
 
     def create_within_bounds(factory: Any, **question: Any) -> Any:
         refuse_excess(question["queries"])
@@ -258,6 +259,8 @@ def bound_charts() -> None:
         refuse_large_answer(sizes, columns)
         return context
 
+    malformed = (QueryObjectValidationError, LookupError, TypeError, AttributeError, ValueError)
+
     def readable_context(chart: Any) -> Any:
         """Return the question that a chart was saved with; None for what is no question, as for a chart without one.
 
@@ -265,10 +268,35 @@ def bound_charts() -> None:
         """
         try:
             return saved_context(chart)
-        except (QueryObjectValidationError, LookupError, TypeError, AttributeError, ValueError):
+        except malformed:
             return None
 
+    def form_of_members(chart: Any) -> Any:
+        """Return the parameters of a chart; only those of the chart itself if the saved ones have no names."""
+        try:
+            return saved_form(chart)
+        except malformed:
+            source = f"{chart.datasource_id}__{chart.datasource_type}"
+            return {"slice_id": chart.id, "viz_type": chart.viz_type, "datasource": source}
+
+    def data_for_readable(dataset: Any, charts: list[Any]) -> Any:
+        """Return what charts need of a dataset, without those whose parameters cannot be read."""
+
+        def is_readable(chart: Any) -> bool:
+            try:
+                data_for(dataset, [chart])
+            except malformed:
+                return False
+            return True
+
+        try:
+            return data_for(dataset, charts)
+        except malformed:
+            return data_for(dataset, [chart for chart in charts if is_readable(chart)])
+
     Slice.get_query_context = readable_context
+    Slice.form_data = property(form_of_members)
+    BaseDatasource.data_for_slices = data_for_readable
 
     def time_of_few_words(expression: str | None = None) -> Any:
         if expression is not None and len(expression) > LONGEST_TIME_CHARACTERS:
