@@ -316,9 +316,9 @@ def test_scores_outside_the_scale_of_their_metric_are_refused_by_metric(tmp_path
     )
     (tmp_path / "study.yaml").write_text(description)
     scores = [
-        ("mos", 0.9), ("mos", 1), ("mos", 5), ("mos", 7), ("ssim", 1.5), ("ssim", 1), ("psnr_db", -1), ("psnr_db", 1e15),
-        ("vmaf", 101), ("page_load_time_ms", -20), ("page_load_time_ms", 0), ("page_load_time_ms", 1300), ("pesq", -1),
-        ("brisque", 130), ("mos", "x"),
+        ("mos", 0.9), ("mos", 1), ("mos", 5), ("mos", 7), ("ssim", 1.5), ("ssim", 1), ("psnr_db", -1),
+        ("psnr_db", 1e15), ("vmaf", 101), ("page_load_time_ms", -20), ("page_load_time_ms", 0),
+        ("page_load_time_ms", 1300), ("pesq", -1), ("brisque", 130), ("mos", "x"),
     ]  # fmt: skip
     (tmp_path / "scores.csv").write_text(
         "run,metric,score\n" + "".join(f"r,{metric},{score}\n" for metric, score in scores)
