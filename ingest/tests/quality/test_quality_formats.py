@@ -42,7 +42,7 @@ def test_an_infinite_psnr_is_that_of_libvmaf(tmp_path: Path) -> None:
 def test_a_psnr_that_no_two_frames_have_is_refused(tmp_path: Path) -> None:
     scores, outcome = ingested(tmp_path, PSNR.replace("psnr_avg:38.17", "psnr_avg:1e15").encode())
     assert values(scores) == [("psnr_db", "clip/0", 2, 60.0)]
-    assert outcome["status"] == "partial"
+    assert json.loads(outcome["refused_by_reason"]) == {"frame: psnr_db lies outside its scale": 1}
 
 
 @pytest.mark.parametrize(("text", "has_ssim"), [(XML, True), (CSV, False), (JSON, False)])
