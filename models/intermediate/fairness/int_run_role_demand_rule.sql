@@ -129,15 +129,16 @@ final as (
         run_id,
         role,
         demand_role,
-        study_id
-        || '/' || coalesce(application, demand_role)
+        {{ id_part('study_id') }}
+        || '/'
+        || case when application in ('app', 'tcp') then '%' || application else coalesce({{ id_part('application') }}, demand_role) end
         || '/bandwidth_bps=' || bandwidth_selection
         || '/rtt_ms=' || rtt_selection
         || '/queue_size_bdp=' || queue_size_bdp_selection
         || '/aqm=' || aqm_selection
         || '/congestion_control=' || congestion_control_selection
         || '/workload=' || workload_selection
-        || case when tool_selection = 'any' then '' else '/tool=' || tool_selection end as demand_id,
+        || case when tool_selection = 'any' then '' else '/tool=' || {{ id_part('tool_selection') }} end as demand_id,
         application,
         selects,
         reason,
