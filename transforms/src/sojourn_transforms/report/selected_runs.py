@@ -19,6 +19,7 @@ from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_statistics.comparison.metrics import CONFIGURATION, FACTORS, METRICS, ComparisonMetric
+from sojourn_statistics.ids import value_text
 from sojourn_statistics.mixed.design import CrossedFactor
 from sojourn_statistics.samples.arrays import Reals
 
@@ -167,7 +168,7 @@ def selected(build: Build, question: ReportQuestion) -> SelectedRuns:
         levels=tuple(tuple(_level(name, row[name]) for name in FACTORS_OF_MODEL) for row in chosen),
         blocks=blocks,
         block_rule=rule,
-        shared={name: _text(chosen[0][name]) for name in others if chosen[0][name] is not None},
+        shared={name: value_text(chosen[0][name]) for name in others if chosen[0][name] is not None},
         left_out=tuple(left_out),
         flagged=sum(row["run_flag"] is not None for row in chosen),
         synthetic=sum(bool(row["synthetic"]) for row in chosen),
@@ -275,17 +276,13 @@ def _matches(value: Any, wanted: Sequence[str]) -> bool:
             return any(float(one) == value for one in wanted)
         except ValueError:
             return False
-    return _text(value) in wanted
-
-
-def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return value_text(value) in wanted
 
 
 def _check_shared(rows: Sequence[Row], question: ReportQuestion) -> None:
     """Refuse runs that differ in a part of their configuration that the model does not have."""
     differing = {
-        name: Counter(_text(row[name]) for row in rows)
+        name: Counter(value_text(row[name]) for row in rows)
         for name in CONFIGURATION
         if name not in _DETERMINED and len({row[name] for row in rows}) > 1
     }
@@ -300,7 +297,7 @@ def _check_shared(rows: Sequence[Row], question: ReportQuestion) -> None:
 def _level(name: str, value: Any) -> str:
     if name == "bandwidth_bps" and value is not None:
         return f"{value / 1e6:g} Mbit/s"
-    return _text(value)
+    return value_text(value)
 
 
 def _levels(rows: Sequence[Row], name: str) -> tuple[str, ...]:
@@ -310,9 +307,9 @@ def _levels(rows: Sequence[Row], name: str) -> tuple[str, ...]:
         value = row[name]
         if name == "queue_label":
             sizes = (row["queue_size_bdp"], row["queue_limit_packets"], row["queue_size_bytes"])
-            return (row["aqm"] != "tail-drop", *(size if size is not None else 0 for size in sizes), _text(value))
+            return (row["aqm"] != "tail-drop", *(size if size is not None else 0 for size in sizes), value_text(value))
         if name == "congestion_control":
-            return (value != "cubic", _text(value))
+            return (value != "cubic", value_text(value))
         return (value if value is not None else 0,)
 
     return tuple(dict.fromkeys(_level(name, row[name]) for row in sorted(rows, key=order)))

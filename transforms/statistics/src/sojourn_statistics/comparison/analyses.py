@@ -23,6 +23,7 @@ from sojourn_statistics.comparison.table import (
     otherwise_equal,
     schema,
 )
+from sojourn_statistics.ids import id_part, value_text
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.shape.normality_and_modes import Mixture, dip_test, mixtures
 from sojourn_statistics.significance.multiplicity import Correction, corrected
@@ -101,10 +102,6 @@ class AnalysisRequest:
     level: float = LEVEL
 
 
-def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _setting(runs: ConfigurationRuns, metric: ComparisonMetric) -> dict[str, Any]:
     strata = dict(zip(metric.strata, runs.strata, strict=True))
     return {
@@ -132,8 +129,8 @@ def _pairs(
     for treatment, control in matched(rows, request.metric, factor, request.baseline):
         described = _setting(treatment, request.metric) | {
             "factor": factor.name,
-            "treatment": _text(treatment.configuration[factor.name]),
-            "baseline": _text(control.configuration[factor.name]),
+            "treatment": value_text(treatment.configuration[factor.name]),
+            "baseline": value_text(control.configuration[factor.name]),
             "baseline_queue_label": control.configuration["queue_label"],
             "treatment_n": len(treatment.values),
             "baseline_n": len(control.values),
@@ -208,10 +205,11 @@ def _names(members: list[ConfigurationRuns], factor: Factor) -> list[str]:
     """Return a name of each configuration of a group: the factor's value, and more where several have the same one."""
     follows = dict.fromkeys((*factor.determines, *factor.loose))
     for parts in ((factor.name,), ("queue_label",), tuple(follows)):
-        names = [", ".join(_text(one.configuration[part]) for part in parts) for one in members]
+        names = [", ".join(value_text(one.configuration[part]) for part in parts) for one in members]
         if len(set(names)) == len(names):
             return names
-    raise AssertionError("configurations of one group differ in what follows from the factor")
+    # A value may be the word for a missing one.
+    return [", ".join(id_part(part, one.configuration[part]) for part in follows) for one in members]
 
 
 def group_tests(rows: Iterable[Row], request: AnalysisRequest) -> pa.Table:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sojourn_statistics.comparison.configurations import Comparison, Effect, compare, verdict
 from sojourn_statistics.comparison.metrics import CONFIGURATION, OPTIONAL_PARTS, ComparisonMetric, Factor
+from sojourn_statistics.ids import id_part, value_text
 from sojourn_statistics.samples.estimate import LEVEL
 from sojourn_statistics.significance.multiplicity import Correction, corrected
 from sojourn_statistics.table_column import TableColumn
@@ -93,10 +94,6 @@ EQUIVALENCE_COLUMNS = (
 def schema(columns: Sequence[TableColumn] = COLUMNS) -> pa.Schema:
     """Return the Arrow schema of columns."""
     return pa.schema([pa.field(column.name, column.type) for column in columns])
-
-
-def _text(value: Any) -> str:
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _order(key: Key) -> tuple[tuple[bool, str | float], ...]:
@@ -292,14 +289,15 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
     comparison, configuration = pair.comparison, pair.treatment.configuration
     strata = dict(zip(metric.strata, pair.treatment.strata, strict=True))
     control = pair.baseline.configuration
+    treated, controlled = (id_part(factor.name, of[factor.name]) for of in (configuration, control))
     parts = [
-        configuration["study_id"],
+        id_part("study_id", configuration["study_id"]),
         metric.name,
-        *(_text(value) for value in pair.treatment.strata),
-        f"{factor.name}={_text(configuration[factor.name])}:{_text(control[factor.name])}",
+        *(id_part(name, value) for name, value in strata.items()),
+        f"{factor.name}={treated}:{controlled}",
         *(
-            f"{name}={_text(configuration[name])}"
-            + (f":{_text(control[name])}" if configuration[name] != control[name] else "")
+            f"{name}={id_part(name, configuration[name])}"
+            + (f":{id_part(name, control[name])}" if configuration[name] != control[name] else "")
             for name in CONFIGURATION[1:]
             if name not in (factor.name, "queue_label")
             # Parts that a study does not speak of leave the names of its comparisons as they were.
@@ -311,8 +309,8 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
         **{name: configuration[name] for name in CONFIGURATION if name != "queue_size_bytes"},
         "metric": metric.name,
         "factor": factor.name,
-        "treatment": _text(configuration[factor.name]),
-        "baseline": _text(control[factor.name]),
+        "treatment": value_text(configuration[factor.name]),
+        "baseline": value_text(control[factor.name]),
         "role": None if metric.role is None else strata[metric.role],
         "basis": None if metric.basis is None else strata[metric.basis],
         "baseline_queue_label": control["queue_label"],

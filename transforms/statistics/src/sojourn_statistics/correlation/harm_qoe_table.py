@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sojourn_statistics.correlation.coefficients import pearson, spearman
+from sojourn_statistics.ids import id_part
 from sojourn_statistics.samples.estimate import LEVEL, Estimate
 from sojourn_statistics.table_column import TableColumn
 
@@ -75,10 +76,6 @@ def _described(name: str, result: Estimate | None) -> dict[str, Any]:
     }
 
 
-def _text(value: Any) -> str:
-    return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def correlate_harm_and_qoe(rows: Iterable[Row], level: float = LEVEL) -> pa.Table:
     """Correlate harm with quality scores over the runs of each group.
 
@@ -118,7 +115,7 @@ def _correlated(key: tuple[Any, ...], members: list[Row], level: float) -> dict[
     enough = len(both) >= FEWEST_RUNS
     names = [column.name for column in COLUMNS[1:11]]
     return {
-        "harm_qoe_correlation_id": "/".join(_text(part) for part in key),
+        "harm_qoe_correlation_id": "/".join(id_part(name, part, "all") for name, part in zip(names, key, strict=True)),
         **dict(zip(names, key, strict=True)),
         "runs": len(both),
         "excluded_runs": len(members) - len(counted),

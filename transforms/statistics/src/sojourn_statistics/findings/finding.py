@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from sojourn_statistics.ids import id_part
 from sojourn_statistics.table_column import TableColumn
 
 Row = Mapping[str, Any]
@@ -127,17 +128,16 @@ class Finding:
     @cached_property
     def finding_id(self) -> str:
         """The question and the setting as one text; what does not apply is empty."""
-        values = (self.setting.get(column.name) for column in SETTING)
-        return "/".join((self.question, *("" if value is None else _plain(value) for value in values)))
+        values = ((column.name, self.setting.get(column.name)) for column in SETTING)
+        parts = (
+            repr(value) if isinstance(value, float) else id_part(name, value, missing="") for name, value in values
+        )
+        return "/".join((self.question, *parts))
 
     @property
     def sentence(self) -> str:
         """The answer with its numbers."""
         return f"{self.headline} {self.detail}".rstrip()
-
-
-def _plain(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _schema(columns: Iterable[TableColumn]) -> pa.Schema:
