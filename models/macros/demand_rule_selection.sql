@@ -1,25 +1,29 @@
-{#- Value as a part of an id, which differs from the words of a rule. -#}
-{% macro demand_text(value) -%}
-    case
-        when {{ plain_text(value) }} in ('any', 'none') then '%' || {{ plain_text(value) }}
-        else {{ id_part(plain_text(value)) }}
-    end
+{#- Text as a part of an id, which differs from the words of a rule. -#}
+{% macro demand_text(text) -%}
+    case when {{ text }} in ('any', 'none') then '%' || {{ text }} else {{ id_part(text) }} end
 {%- endmacro %}
 
 {#-
     Condition that one part of a demand rule sets for a solo run, as text: `any`, the judged run's own value (`same`), or the value that
     the rule names. `none` requires a null, where the judged value is null. A rule that selects no run gives `any`.
+
+    is_number: whether the value is a number.
 -#}
-{% macro demand_rule_selection(rule, judged_value, selects='demand_rules.selects') -%}
+{% macro demand_rule_selection(rule, judged_value, is_number=false) -%}
     case
-        when not {{ selects }} or {{ rule }} = 'any' then 'any'
-        when {{ rule }} = 'same' then coalesce({{ demand_text(judged_value) }}, 'none')
-        when {{ rule }} = 'none' then 'none'
-        else {{ demand_text(rule) }}
+        when not demand_rules.selects or {{ rule }} = 'any' then 'any'
+        {%- if is_number %}
+            when {{ rule }} = 'same' then coalesce({{ plain_text(judged_value) }}, 'none')
+            else {{ plain_text(rule) }}
+        {%- else %}
+            when {{ rule }} = 'same' then coalesce({{ demand_text(judged_value) }}, 'none')
+            when {{ rule }} = 'none' then 'none'
+            else {{ demand_text(rule) }}
+        {%- endif %}
     end
 {%- endmacro %}
 
-{#- Whether a solo run's value, null or not, meets the condition given as text. -#}
+{#- Whether a solo run's text, null or not, meets the condition given as text. -#}
 {% macro demand_selection_matches(selection, solo_value) -%}
     ({{ selection }} = 'any' or {{ selection }} = coalesce({{ demand_text(solo_value) }}, 'none'))
 {%- endmacro %}

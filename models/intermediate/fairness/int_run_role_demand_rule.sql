@@ -39,9 +39,11 @@ ranked as (
         cast('any' as string) as tool_selection,
         demand_rules.selects,
         demand_rules.reason,
-        {{ demand_rule_selection('demand_rules.bandwidth_rule', 'runs.bandwidth_bps') }} as bandwidth_selection,
-        {{ demand_rule_selection('demand_rules.rtt_rule', 'runs.rtt_ms') }} as rtt_selection,
-        {{ demand_rule_selection('demand_rules.queue_size_bdp_rule', 'round(runs.queue_size_bdp, 2)') }} as queue_size_bdp_selection,
+        {{ demand_rule_selection('demand_rules.bandwidth_rule', 'runs.bandwidth_bps', is_number=true) }} as bandwidth_selection,
+        {{ demand_rule_selection('demand_rules.rtt_rule', 'runs.rtt_ms', is_number=true) }} as rtt_selection,
+        {{ demand_rule_selection(
+            'demand_rules.queue_size_bdp_rule', 'round(runs.queue_size_bdp, 2)', is_number=true
+        ) }} as queue_size_bdp_selection,
         {{ demand_rule_selection('demand_rules.aqm_rule', 'runs.aqm') }} as aqm_selection,
         {{ demand_rule_selection('demand_rules.congestion_control_rule', 'runs.congestion_control') }} as congestion_control_selection,
         {{ demand_rule_selection('demand_rules.workload_rule', 'runs.workload') }} as workload_selection,
@@ -81,11 +83,11 @@ tool_ruled as (
         coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none') as bandwidth_selection,
         coalesce({{ plain_text('runs.rtt_ms') }}, 'none') as rtt_selection,
         coalesce({{ plain_text('round(runs.queue_size_bdp, 2)') }}, 'none') as queue_size_bdp_selection,
-        coalesce({{ plain_text('runs.aqm') }}, 'none') as aqm_selection,
+        coalesce({{ demand_text('runs.aqm') }}, 'none') as aqm_selection,
         case
             when subjects.demand_role = 'app' then 'any'
             -- The flows of one test may have different congestion controls. If the tool gives none for a role, the run's applies.
-            else coalesce(tool_rates.congestion_control, {{ plain_text('runs.congestion_control') }}, 'none')
+            else coalesce({{ demand_text('coalesce(tool_rates.congestion_control, runs.congestion_control)') }}, 'none')
         end as congestion_control_selection,
         cast('any' as string) as workload_selection
     from subjects
