@@ -30,7 +30,17 @@ cells as (
         || '/bandwidth=' || coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none')
         || '/rtt_ms=' || coalesce({{ plain_text('runs.rtt_ms') }}, 'none')
         || '/queue=' || {{ id_part('runs.queue_label') }}
-        || case when runs.queue_size_bytes is null then '' else '/queue_size_bytes=' || {{ plain_text('runs.queue_size_bytes') }} end
+        -- The label of a queue does not show every size, and another discipline may be named like a label.
+        || case
+            when runs.aqm = runs.queue_label and (lower(runs.aqm) != runs.aqm or runs.aqm like '% %') then '/aqm=' || {{ id_part('runs.aqm') }}
+            else ''
+        end
+        || case
+            when runs.queue_size_bytes is not null then '/queue_size_bytes=' || {{ plain_text('runs.queue_size_bytes') }}
+            else
+                coalesce('/queue_size_bdp=' || {{ plain_text('runs.queue_size_bdp') }}, '')
+                || coalesce('/queue_limit_packets=' || {{ plain_text('runs.queue_limit_packets') }}, '')
+        end
         {%- for column in [
             'testbed', 'queue_scheme', 'congested_direction', 'opposite_link', 'participants', 'call_view', 'ecn', 'l4s', 'aqm_parameters',
             'bandwidth_programme',

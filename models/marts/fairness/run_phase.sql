@@ -45,16 +45,16 @@ final as (
         cast(phases.phase_end_ns - runs.start_ns as double) / 1000000 as phase_end_ms,
         phases.incumbent_role,
         phases.competitor_role,
-        case
-            when phases.incumbent_role = 'app' then runs.application
-            when phases.incumbent_role = 'rival' then runs.rival_application
-            when phases.incumbent_role = 'tcp' then 'tcp ' || runs.congestion_control
-        end as incumbent,
-        case
-            when phases.competitor_role = 'app' then runs.application
-            when phases.competitor_role = 'rival' then runs.rival_application
-            when phases.competitor_role = 'tcp' then 'tcp ' || runs.congestion_control
-        end as competitor,
+        {%- for side in ['incumbent', 'competitor'] %}
+            {%- set role = 'phases.' ~ side ~ '_role' %}
+            {%- set application = "case " ~ role ~ " when 'app' then runs.application when 'rival' then runs.rival_application end" %}
+            case
+                when {{ role }} = 'tcp' then 'tcp ' || runs.congestion_control
+                -- An application may be named like TCP with a congestion control.
+                when {{ application }} like 'tcp %' then '%' || {{ application }}
+                else {{ application }}
+            end as {{ side }},
+        {%- endfor %}
         rated.rate_basis,
         coalesce(rated.seconds, 0) as seconds,
         rated.incumbent_rate_bps,
