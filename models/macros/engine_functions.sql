@@ -57,7 +57,10 @@
 {%- endmacro %}
 
 
-{#- Mean of doubles, independent of the order in which an engine reads its rows; null if there are no values. -#}
+{#-
+    Mean of doubles, independent of the order in which an engine reads its rows; null if there are no values. Rounding puts the mean of
+    equal values beyond them, so it is kept between the smallest and the largest.
+-#}
 {% macro ordered_mean(value) -%}
-    {{ ordered_sum(value) }} / nullif(count({{ value }}), 0)
+    least(greatest({{ ordered_sum(value) }} / nullif(count({{ value }}), 0), min({{ value }})), max({{ value }}))
 {%- endmacro %}

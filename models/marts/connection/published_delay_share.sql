@@ -59,25 +59,26 @@ own as (
     inner join stated on shares.threshold_ms = stated.threshold_ms
 ),
 
+-- At shares of 0 and 1, rounding puts Wilson's bounds beyond them.
 bounded as (
     select
         *,
         case
             when counted = 'hosts'
                 then
-                    greatest(0, (
+                    least(share_above_ratio, greatest(0, (
                         share_above_ratio + {{ z }} * {{ z }} / (2 * hosts)
                         - {{ z }} * sqrt(share_above_ratio * (1 - share_above_ratio) / hosts + {{ z }} * {{ z }} / (4.0 * hosts * hosts))
-                    ) / (1 + {{ z }} * {{ z }} / hosts))
+                    ) / (1 + {{ z }} * {{ z }} / hosts)))
             when connections_above > 0 then greatest(0, share_above_ratio - {{ z }} * connection_error)
         end as share_above_lower_ratio,
         case
             when counted = 'hosts'
                 then
-                    least(1, (
+                    greatest(share_above_ratio, least(1, (
                         share_above_ratio + {{ z }} * {{ z }} / (2 * hosts)
                         + {{ z }} * sqrt(share_above_ratio * (1 - share_above_ratio) / hosts + {{ z }} * {{ z }} / (4.0 * hosts * hosts))
-                    ) / (1 + {{ z }} * {{ z }} / hosts))
+                    ) / (1 + {{ z }} * {{ z }} / hosts)))
             when connections_above > 0 then least(1, share_above_ratio + {{ z }} * connection_error)
         end as share_above_upper_ratio
     from own

@@ -43,13 +43,7 @@ counted as (
         count(case when place = 1 and not is_training then 1 end) as ratings,
         count(case when place = 1 and is_training then 1 end) as training_ratings,
         count(case when place > 1 then 1 end) as duplicate_ratings,
-        -- Of equal ratings, the mean may be rounded to beyond them.
-        case
-            when count(case when place = 1 and not is_training then 1 end) > 0
-                then least(
-                    greatest({{ ordered_mean('case when place = 1 and not is_training then rating end') }}, scale_lowest), scale_highest
-                )
-        end as rating_mean
+        {{ ordered_mean('case when place = 1 and not is_training then rating end') }} as rating_mean
     from numbered
     group by
         study_id,

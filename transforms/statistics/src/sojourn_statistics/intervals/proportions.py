@@ -43,13 +43,14 @@ def proportion(successes: int, n: int, replication_unit: str = "run", level: flo
     from statsmodels.stats.proportion import proportion_confint
 
     lower, upper = proportion_confint(successes, n, alpha=1 - level_checked(level), method="wilson")
+    share = successes / n
     return estimate(
-        successes / n,
+        share,
         "proportion",
         replication_unit,
         (n,),
-        # The score interval reaches 0 and 1 exactly there; rounding must not pass them.
-        Interval(max(0.0, float(lower)), min(1.0, float(upper)), level, "Wilson score"),
+        # The score interval reaches 0 and 1 exactly there; rounding must not pass them, nor stop short of them.
+        Interval(min(share, max(0.0, float(lower))), max(share, min(1.0, float(upper))), level, "Wilson score"),
     )
 
 

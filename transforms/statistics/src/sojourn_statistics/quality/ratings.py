@@ -78,7 +78,8 @@ def summary(ratings: ArrayLike, lowest: float, highest: float, level: float = LE
     if not np.all((values >= lowest) & (values <= highest)):
         raise ValueError(f"a rating lies outside its scale of {lowest:g} to {highest:g}")
     n = values.size
-    mean = float(values.mean())
+    # Rounding puts the mean of equal ratings beyond them.
+    mean = float(np.clip(values.mean(), values.min(), values.max()))
     deviation = lower = upper = w = p = None
     if n > 1:
         deviation = float(values.std(ddof=1))
