@@ -37,8 +37,8 @@ summarised as (
         cast(sum(cast(rate_bps as decimal(38, 6))) as double) as rate_bps,
         min(rate_bps) as flow_min_rate_bps,
         max(rate_bps) as flow_max_rate_bps,
-        cast(sum(cast(rate_bps / 1000 as decimal(38, 6))) as double) as rate_kbps_sum,
-        cast(sum(cast(rate_bps / 1000 * (rate_bps / 1000) as decimal(38, 6))) as double) as rate_kbps_square_sum
+        cast(sum(cast(rate_bps / 1000 as decimal(38, 9))) as double) as rate_kbps_sum,
+        cast(sum(cast(rate_bps / 1000 * (rate_bps / 1000) as decimal(38, 12))) as double) as rate_kbps_square_sum
     from flow_rates
     group by study_id, run_id, role, rate_basis
 ),
@@ -55,7 +55,10 @@ final as (
         summarised.flow_max_rate_bps,
         case
             when summarised.flows > 1
-                then summarised.rate_kbps_sum * summarised.rate_kbps_sum / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0)
+                then
+                    least(
+                        summarised.rate_kbps_sum * summarised.rate_kbps_sum / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0), 1
+                    )
         end as jain_index
     from summarised
 )
