@@ -72,6 +72,8 @@ polled as (
         counters.handle,
         counters.ecn_marked_packets,
         coalesce(counters.step_marked_packets, 0) as step_marked_packets,
+        counters.sent_packets,
+        counters.backlog_packets,
         {{ places_of_polls('counters', ['device', 'handle']) }},
         {{ any_counter_falls('counters', ['ecn_marked_packets', 'step_marked_packets']) }} as falls
     from counters
@@ -87,22 +89,36 @@ grown as (
         handle,
         max(case when falls then 1 else 0 end) as falls,
         {{ growth_between_polls('ecn_marked_packets') }} as marks,
-        {{ growth_between_polls('step_marked_packets') }} as step_marks
+        {{ growth_between_polls('step_marked_packets') }} as step_marks,
+        {{ growth_between_polls('sent_packets') }} as sent_packets,
+        max(backlog_packets) as backlog_max_packets
     from polled
     group by study_id, run_id, device, handle
+),
+
+least_marks as (
+    select
+        *,
+        case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end as least_packets
+    from grown
+),
+
+judged as (
+    select
+        *,
+        case when falls = 1 or least_packets > sent_packets + coalesce(backlog_max_packets, 0) then 1 else 0 end as is_damaged
+    from least_marks
 ),
 
 counted as (
     select
         study_id,
         run_id,
-        -- If a counter falls, its discipline was replaced, so the sum of all is unknown.
-        case
-            when count(marks) > 0 and max(falls) = 0
-                then {{ bounded_sum('case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end') }}
-        end as least_packets,
-        case when count(marks) > 0 and max(falls) = 0 then {{ bounded_sum('marks') }} end as most_packets
-    from grown
+        -- If a counter falls, its discipline was replaced, and if it counts more packets than left and were queued, it is damaged: the sum of
+        -- all is unknown.
+        case when count(marks) > 0 and max(is_damaged) = 0 then {{ bounded_sum('least_packets') }} end as least_packets,
+        case when count(marks) > 0 and max(is_damaged) = 0 then {{ bounded_sum('marks') }} end as most_packets
+    from judged
     group by study_id, run_id
 ),
 

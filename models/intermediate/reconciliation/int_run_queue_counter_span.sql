@@ -57,6 +57,10 @@ judged as (
             when polls < 2 then 'the counters were polled once'
             when disciplines > 1 then 'the counters are of several root disciplines'
             when falls then 'the counters fall, so the discipline was replaced'
+            when not {{ is_possible_growth(
+                ['sent_packets', 'dropped_packets'], 'sent_bytes', 'cast(last_poll_end_ns - first_poll_start_ns as double) / 1000000'
+            ) }}
+                then 'the counters grow by more than a link carries'
         end as null_reason
     from summarised
 ),

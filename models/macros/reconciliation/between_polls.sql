@@ -65,3 +65,18 @@
 {% macro growth_between_polls(counter) -%}
     max(case when place_from_end = 1 then {{ counter }} end) - max(case when place = 1 then {{ counter }} end)
 {%- endmacro %}
+
+{#-
+    Whether counters can have grown by as much: no link carries more than 10 Tbit/s in packets of 64 bytes. Times of polls may be whole
+    seconds, so a second of 100 Gbit/s may be between two polls of the same time.
+
+    counts: columns with growths of packets or events. bytes: column with the growth of bytes. polled_ms: time between the polls.
+-#}
+{% macro is_possible_growth(counts, bytes, polled_ms) -%}
+    (
+        coalesce(cast({{ bytes }} as double), 0) <= 1.25e9 * {{ polled_ms }} + 1.25e10
+        {%- for count in counts %}
+            and coalesce(cast({{ count }} as double), 0) <= 2e7 * {{ polled_ms }} + 2e8
+        {%- endfor %}
+    )
+{%- endmacro %}

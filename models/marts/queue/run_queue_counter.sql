@@ -59,23 +59,43 @@ summarised as (
     group by study_id, run_id, device, handle
 ),
 
+judged as (
+    select
+        *,
+        not falls
+        and {{ is_possible_growth(counted | reject('equalto', 'sent_bytes') | list, 'sent_bytes', 'polled_ms') }} as is_possible
+    from summarised
+),
+
+-- A packet is marked when it enters or leaves the queue, and counts as sent when it leaves. DualPI2 may count a packet twice.
 final as (
     select
-        summarised.study_id,
-        summarised.run_id,
-        summarised.device,
-        summarised.handle,
-        summarised.kind,
-        summarised.is_root,
-        summarised.source_status,
-        summarised.polls,
-        summarised.polled_ms,
+        judged.study_id,
+        judged.run_id,
+        judged.device,
+        judged.handle,
+        judged.kind,
+        judged.is_root,
+        judged.source_status,
+        judged.polls,
+        judged.polled_ms,
         {%- for column in counted %}
-            case when not summarised.falls then summarised.{{ column }} end as {{ column }},
+            case
+                when
+                    judged.is_possible
+                    {%- if column == 'ecn_marked_packets' %}
+                        and not coalesce(
+                            judged.ecn_marked_packets
+                            > (judged.sent_packets + coalesce(judged.backlog_max_packets, 0)) * case judged.kind when 'dualpi2' then 2 else 1 end,
+                            false
+                        )
+                    {%- endif %}
+                    then judged.{{ column }}
+            end as {{ column }},
         {%- endfor %}
-        summarised.backlog_max_packets,
-        summarised.backlog_max_bytes
-    from summarised
+        judged.backlog_max_packets,
+        judged.backlog_max_bytes
+    from judged
 )
 
 select * from final

@@ -27,6 +27,7 @@ polled as (
         counters.kind,
         counters.diffserv_mode,
         counters.shaper_rate_bps,
+        counters.poll_start_ns,
         {{ places_of_polls('parts', ['device', 'handle', 'part_number']) }},
         {{ any_counter_falls('parts', counted, ['device', 'handle', 'part_number']) }} as falls
     from parts
@@ -53,6 +54,7 @@ summarised as (
         max(case when place_from_end = 1 then shaper_rate_bps end) as shaper_rate_bps,
         count(*) as polls,
         max(case when falls then 1 else 0 end) = 1 as falls,
+        cast(max(poll_start_ns) - min(poll_start_ns) as double) / 1000000 as polled_ms,
         {%- for column in counted %}
             {{ growth_between_polls(column) }} as {{ column }},
         {%- endfor %}
@@ -68,36 +70,44 @@ summarised as (
     group by study_id, run_id, device, handle, part_number
 ),
 
+judged as (
+    select
+        *,
+        not falls
+        and {{ is_possible_growth(counted | reject('equalto', 'sent_bytes') | list, 'sent_bytes', 'polled_ms') }} as is_possible
+    from summarised
+),
+
 final as (
     select
-        summarised.study_id,
-        summarised.run_id,
-        summarised.device,
-        summarised.handle,
-        summarised.part_number,
-        summarised.part_name,
-        summarised.kind,
-        summarised.diffserv_mode,
-        summarised.shaper_rate_bps,
-        summarised.polls,
+        judged.study_id,
+        judged.run_id,
+        judged.device,
+        judged.handle,
+        judged.part_number,
+        judged.part_name,
+        judged.kind,
+        judged.diffserv_mode,
+        judged.shaper_rate_bps,
+        judged.polls,
         {%- for column in counted %}
             case
-                when not summarised.falls then summarised.{{ column }}
+                when judged.is_possible then judged.{{ column }}
             end as {{ 'arrived_in_part_packets' if column == 'enqueued_packets' else column }},
         {%- endfor %}
         case
-            when not summarised.falls and summarised.ecn_marked_packets <= summarised.sent_packets
-                then cast(summarised.ecn_marked_packets as double) / nullif(summarised.sent_packets, 0)
+            when judged.is_possible and judged.ecn_marked_packets <= judged.sent_packets
+                then cast(judged.ecn_marked_packets as double) / nullif(judged.sent_packets, 0)
         end as marked_ratio,
-        cast(summarised.peak_delay_us as double) / 1000 as peak_delay_ms,
-        summarised.mean_delay_us / 1000 as mean_delay_ms,
-        cast(summarised.base_delay_us as double) / 1000 as base_delay_ms,
-        cast(summarised.target_us as double) / 1000 as control_target_ms,
-        summarised.threshold_rate_bps,
-        summarised.max_bulk_flows,
-        summarised.max_sparse_flows,
-        summarised.max_unresponsive_flows
-    from summarised
+        cast(judged.peak_delay_us as double) / 1000 as peak_delay_ms,
+        judged.mean_delay_us / 1000 as mean_delay_ms,
+        cast(judged.base_delay_us as double) / 1000 as base_delay_ms,
+        cast(judged.target_us as double) / 1000 as control_target_ms,
+        judged.threshold_rate_bps,
+        judged.max_bulk_flows,
+        judged.max_sparse_flows,
+        judged.max_unresponsive_flows
+    from judged
 )
 
 select * from final
