@@ -39,6 +39,7 @@ def streams_of(path: Path, polls: Polls, kind: str = "inbound-rtp") -> tuple[lis
             {"jitterBufferDelay": 3_600, "jitterBufferEmittedCount": 1},
             {"jitterBufferDelay": 3_600.1, "jitterBufferEmittedCount": 1},
         ),
+        ("freeze_count", {"freezeCount": 8}, {"freezeCount": 9}),
         ("freezes_duration_ms", {"totalFreezesDuration": 2}, {"totalFreezesDuration": 2.1}),
     ],
 )
@@ -77,6 +78,19 @@ def test_losses_that_the_far_end_reports_late_count_up_to_a_bound(tmp_path: Path
 
     # A packet for each one sent, and ten.
     assert (numbers_with(30), numbers_with(31)) == ([0, 0], [0, 1])
+
+
+def test_no_more_packets_are_found_after_all_than_came(tmp_path: Path) -> None:
+    polls = [
+        (second * 1_000, {"packetsReceived": second, "packetsLost": -lost})
+        for second, lost in enumerate((0, 900, 1_002))
+    ]
+    assert streams_of(tmp_path / "a.jsonl", polls)[0] == [0, 0, 0]
+    polls = [
+        (second * 1_000, {"packetsReceived": second, "packetsLost": -lost})
+        for second, lost in enumerate((0, 900, 1_003))
+    ]
+    assert streams_of(tmp_path / "b.jsonl", polls)[0] == [0, 0, 1]
 
 
 def test_growth_between_polls_of_one_time_is_in_no_interval(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ reported as (
         and intervals.interval_ns <= 2000000000 as is_placed,
         coalesce(intervals.freeze_count, 1) as freezes,
         intervals.freezes_duration_ms as frozen_ms,
+        cast(intervals.interval_ns as double) / 1000000 as span_ms,
         coalesce(intervals.freeze_count, 0) > 0 or intervals.freezes_duration_ms > 0 as is_freeze
     from intervals
     inner join calls
@@ -62,6 +63,7 @@ of_frames as (
         true as is_placed,
         cast(1 as bigint) as freezes,
         frames.gap_ns / cast(1e6 as double) as frozen_ms,
+        frames.gap_ns / cast(1e6 as double) as span_ms,
         frames.gap_ns > greatest(3 * frames.mean_gap_ns, frames.mean_gap_ns + 150000000) as is_freeze
     from frames
     left join reported_runs
@@ -91,6 +93,7 @@ final as (
         is_placed,
         freezes,
         case when is_freeze then frozen_ms else 0 end as frozen_ms,
+        span_ms,
         is_freeze
     from united
 )

@@ -27,7 +27,7 @@ figures as (
         {{ key | join(', ') }},
         max(media_kind) as media_kind,
         max(case when clock = 'utc' then end_ns end) as last_poll_ns,
-        {{ call_figures() }}
+        {{ call_figures(is_bounded=false) }}
     from in_seconds
     group by {{ key | join(', ') }}
 ),

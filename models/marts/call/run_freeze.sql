@@ -15,15 +15,31 @@ configurations as (
     select * from {{ ref('int_run_configuration') }}
 ),
 
+-- A freeze is counted when it ends, so it may be longer than its span, but a stream is not frozen for longer than it was watched.
+streams as (
+    select
+        study_id,
+        run_id,
+        stream_id,
+        max(freeze_basis) as freeze_basis,
+        coalesce(cast(sum(case when is_freeze then freezes end) as bigint), 0) as freezes,
+        least({{ ordered_sum('frozen_ms') }}, {{ ordered_sum('span_ms') }}) as frozen_ms
+    from spans
+    group by
+        study_id,
+        run_id,
+        stream_id
+),
+
 frozen as (
     select
         study_id,
         run_id,
         max(freeze_basis) as freeze_basis,
-        count(distinct stream_id) as video_streams,
-        coalesce(cast(sum(case when is_freeze then freezes end) as bigint), 0) as freezes,
+        count(*) as video_streams,
+        cast(sum(freezes) as bigint) as freezes,
         {{ ordered_sum('frozen_ms') }} as frozen_ms
-    from spans
+    from streams
     group by
         study_id,
         run_id

@@ -35,7 +35,7 @@ class AboutWebRtc(Format):
     name = "about_webrtc"
     without_facts = "about:webrtc: no poll with a time; copy the reports during a call"
     holds_addresses = False
-    version = "about-webrtc-4"
+    version = "about-webrtc-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document has lists of Firefox's statistics, or is the saved page."""

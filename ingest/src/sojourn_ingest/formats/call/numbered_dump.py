@@ -46,7 +46,7 @@ class NumberedRtcStatsDump(Format):
     name = "rtcstats_numbered"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "rtcstats-numbered-3"
+    version = "rtcstats-numbered-4"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is that of a numbered format."""

@@ -90,7 +90,7 @@ class RtcStatsDump(Format):
     name = "rtcstats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "rtcstats-5"
+    version = "rtcstats-6"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is a row of a client, or an object of a server."""
@@ -137,7 +137,7 @@ class GetStatsLines(Format):
     name = "get_stats"
     without_facts = WITHOUT_POLLS
     holds_addresses = False
-    version = "get-stats-6"
+    version = "get-stats-7"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the first line is of reports with types of WebRTC."""

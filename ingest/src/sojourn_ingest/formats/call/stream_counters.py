@@ -6,6 +6,7 @@ concealed ratio beyond 1, or a video that was frozen for longer than it was watc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -22,11 +23,14 @@ COUNTERS: Final = tuple(place for name, place in PLACE.items() if name not in MA
 PACKETS: Final = PLACE["packets"]
 LOST: Final = PLACE["lost_packets"]
 COUNTS: Final = (
-    "packets", "lost_packets", "frames", "nack_count", "pli_count", "fir_count", "freeze_count",
-    "jitter_buffer_emitted", "concealed_samples", "received_samples",
+    "packets", "lost_packets", "frames", "nack_count", "pli_count", "fir_count", "jitter_buffer_emitted",
+    "concealed_samples", "received_samples",
 )  # fmt: skip
 #: By place of a counter, the most that it grows in a second. Audio is sampled at 48 kHz.
 MOST_PER_S: Final = {PLACE["payload_bytes"]: RATE_BPS[1] / 8, **{PLACE[name]: 1_000_000 for name in COUNTS}}
+FREEZES: Final = PLACE["freeze_count"]
+#: A freeze is longer than 150 ms. One may end at the second of two polls that are close together.
+MOST_FREEZES_PER_S: Final = 7
 #: Part, whole, and the most that one of the whole adds to the part; quantisers of VP9 and AV1 count to 255.
 PARTS: Final = (
     (PLACE["concealed_samples"], PLACE["received_samples"], 1),
@@ -86,6 +90,8 @@ class StreamCounters:
         for place, largest in MOST_PER_S.items():
             if abs(growth.get(place, 0)) > largest * elapsed_s:
                 return VALUES[place]
+        if growth.get(FREEZES, 0) > MOST_FREEZES_PER_S * elapsed_s + 1:
+            return VALUES[FREEZES]
         if growth.get(LOST, 0) < -growth.get(PACKETS, 0) - MOST_LATE_LOSSES:
             return VALUES[LOST]
         for part, whole, largest in PARTS:
@@ -97,13 +103,14 @@ class StreamCounters:
                 elapsed_ms = (poll_ns - first_ns) / 1e6
                 if values[place] - first > elapsed_ms + min(elapsed_ms, TOLERANCE_MS):
                     return VALUES[place]
-        return VALUES[LOST] if self._is_outbound and self._lost_more_than_sent(values) else None
+        return VALUES[LOST] if self._is_loss_impossible(values) else None
 
-    def _lost_more_than_sent(self, values: Values) -> bool:
+    def _is_loss_impossible(self, values: Values) -> bool:
         if any(values[place] is None or place not in self._first for place in (LOST, PACKETS)):
             return False
-        lost, sent = (values[place] - self._first[place][1] for place in (LOST, PACKETS))
-        return bool(lost > sent + min(sent + 10, MOST_LATE_LOSSES))
+        lost, packets = (values[place] - self._first[place][1] for place in (LOST, PACKETS))
+        most = packets + min(packets + 10, MOST_LATE_LOSSES) if self._is_outbound else math.inf
+        return bool(not -packets - MOST_LATE_LOSSES <= lost <= most)
 
     def _note_first(self) -> None:
         for place in (*DURATIONS, LOST, PACKETS):

@@ -40,7 +40,7 @@ class WebRtcInternals(Format):
     name = "webrtc_internals"
     without_facts = "webrtc-internals: no series of a stream; save the dump during a call"
     holds_addresses = False
-    version = "webrtc-internals-4"
+    version = "webrtc-internals-5"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the document names peer connections, or its requests for media."""
