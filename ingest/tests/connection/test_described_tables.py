@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
-from sojourn_ingest.formats.connection.connection_mapping import KnownConnections
+from sojourn_ingest.formats.connection.connection_mapping import ConnectionField, KnownConnections
+from sojourn_ingest.formats.connection.connection_values import convert
 from sojourn_ingest.formats.content import parquet_batches as parquet_module
 from sojourn_ingest.formats.content.parquet_batches import LARGEST_BATCH_BYTES, parquet_batches
 from sojourn_ingest.formats.interface import InputError
@@ -244,6 +245,21 @@ def test_a_column_of_lists_or_structures_is_named(described: Path, tmp_path: Pat
     pq.write_table(pa.Table.from_pylist([row | {"name": value}]), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="the column name has lists or structures"):
         read(tmp_path / "t.parquet", described)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "converted"),
+    [
+        ("access_technology", ["adsl", "all", "Withheld", "unknown"], ["adsl", None, None, "unknown"]),
+        ("asn", ["AS4294967295", "4294967296"], [4_294_967_295, None]),
+    ],
+)
+def test_what_stands_for_no_single_technology_or_network_is_none(
+    name: str, values: list[str], converted: list[object]
+) -> None:
+    of_column, failed = convert(name, ConnectionField.model_validate({"from": name}), pa.array(values))
+    assert of_column.to_pylist() == converted
+    assert failed.to_pylist() == [value is None for value in converted]
 
 
 def test_namibia_is_a_country(described: Path, tmp_path: Path) -> None:

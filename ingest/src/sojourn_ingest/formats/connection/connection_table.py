@@ -64,7 +64,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     @property
     def version(self) -> str:
         """Version of the reader; the description is part of it, for another mapping gives other facts."""
-        return f"connection-table-5+{self.data_set.content_hash[:12]}"
+        return f"connection-table-6+{self.data_set.content_hash[:12]}"
 
     def recognises(self, source: Source) -> bool:
         """Return whether the content has the table's columns."""

@@ -21,6 +21,9 @@ LARGEST_CODE = 2**64
 
 # What a text must look like to be a value of the column.
 PATTERNS = {"country": r"^[A-Z]{2}$", "access_technology": r"^[a-z][a-z0-9_]*$"}
+# What rows of several technologies, or without the detail, have in its place.
+NO_TECHNOLOGIES = ("all", "withheld")
+LARGEST_ASN = 2**32 - 1
 
 
 def convert(name: str, mapping: ConnectionField, column: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -88,6 +91,7 @@ def _text(name: str, column: pa.Array) -> pa.Array:
         text = pc.utf8_upper(text)
     elif name == "access_technology":
         text = pc.utf8_lower(text)
+        text = pc.if_else(pc.is_in(text, pa.array(NO_TECHNOLOGIES)), pa.scalar(None, pa.string()), text)
     pattern = PATTERNS.get(name)
     if pattern is None:
         return text
@@ -114,6 +118,8 @@ def _number(name: str, column: pa.Array, mapping: ConnectionField, wanted: pa.Da
         return pa.nulls(len(column), wanted)
     if name == "ip_version":
         numbers = pc.if_else(pc.is_in(numbers, pa.array([4, 6])), numbers, pa.scalar(None, pa.int64()))
+    elif name == "asn":
+        numbers = pc.if_else(pc.less_equal(numbers, LARGEST_ASN), numbers, pa.scalar(None, pa.int64()))
     return numbers.cast(wanted)
 
 
