@@ -114,8 +114,8 @@ counted as (
     select
         study_id,
         run_id,
-        -- If a counter falls, its discipline was replaced, and if it counts more packets than left and were queued, it is damaged: the sum of
-        -- all is unknown.
+        -- The sum of all is unknown if a counter falls, because its discipline was replaced, or counts more packets than left and were
+        -- queued.
         case when count(marks) > 0 and max(is_damaged) = 0 then {{ bounded_sum('least_packets') }} end as least_packets,
         case when count(marks) > 0 and max(is_damaged) = 0 then {{ bounded_sum('marks') }} end as most_packets
     from judged

@@ -32,7 +32,8 @@ cells as (
         || '/queue=' || {{ id_part('runs.queue_label') }}
         -- The label of a queue does not show every size, and another discipline may be named like a label.
         || case
-            when runs.aqm = runs.queue_label and (lower(runs.aqm) != runs.aqm or runs.aqm like '% %') then '/aqm=' || {{ id_part('runs.aqm') }}
+            when runs.aqm = runs.queue_label and (lower(runs.aqm) != runs.aqm or runs.aqm like '% %')
+                then '/aqm=' || {{ id_part('runs.aqm') }}
             else ''
         end
         || case

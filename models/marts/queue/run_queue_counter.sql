@@ -86,7 +86,8 @@ final as (
                     {%- if column == 'ecn_marked_packets' %}
                         and not coalesce(
                             judged.ecn_marked_packets
-                            > (judged.sent_packets + coalesce(judged.backlog_max_packets, 0)) * case judged.kind when 'dualpi2' then 2 else 1 end,
+                            > case judged.kind when 'dualpi2' then 2 else 1 end
+                            * (judged.sent_packets + coalesce(judged.backlog_max_packets, 0)),
                             false
                         )
                     {%- endif %}

@@ -57,7 +57,9 @@ final as (
             when summarised.flows > 1
                 then
                     least(
-                        summarised.rate_kbps_sum * summarised.rate_kbps_sum / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0), 1
+                        summarised.rate_kbps_sum * summarised.rate_kbps_sum
+                        / nullif(summarised.flows * summarised.rate_kbps_square_sum, 0),
+                        1
                     )
         end as jain_index
     from summarised
