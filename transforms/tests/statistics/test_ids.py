@@ -31,7 +31,7 @@ VALUES = (
 
 @pytest.mark.parametrize("missing", ["none", "all", ""])
 def test_different_values_are_different_parts_without_separators(missing: str) -> None:
-    parts = [id_part("workload", value, missing) for value in VALUES]
+    parts = [id_part("workload", value, missing, "/:") for value in VALUES]
     assert len(set(parts)) == len(VALUES)
     joined = ["/".join(pair) for pair in product(parts, parts)]
     assert len(set(joined)) == len(VALUES) ** 2

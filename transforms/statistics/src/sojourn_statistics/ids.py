@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-#: Ends of a part, and how they are written within one.
-ESCAPED: Final = str.maketrans({"%": "%25", "/": "%2F", ":": "%3A"})
 #: Columns whose values are put together of escaped parts, with the slash of bit/s.
 PUT_TOGETHER: Final = frozenset({"opposite_link"})
 
@@ -18,8 +16,8 @@ def value_text(value: Any, missing: str = "none") -> str:
     return missing if value is None else str(value)
 
 
-def id_part(column: str, value: Any, missing: str = "none") -> str:
-    """Return a value of a column as a part of an id, whose parts are joined by slashes and colons.
+def id_part(column: str, value: Any, missing: str = "none", separators: str = "/") -> str:
+    """Return a value of a column as a part of an id, whose parts are joined by one of the separators.
 
     They are escaped in it, and a text that is the word for a missing value begins with %, so that different values are
     different parts.
@@ -27,4 +25,5 @@ def id_part(column: str, value: Any, missing: str = "none") -> str:
     text = value_text(value, missing)
     if not isinstance(value, str) or column in PUT_TOGETHER:
         return text
-    return f"%{text}" if text == missing else text.translate(ESCAPED)
+    escaped = {each: f"%{ord(each):02X}" for each in ("%", *separators)}
+    return f"%{text}" if text == missing else text.translate(str.maketrans(escaped))

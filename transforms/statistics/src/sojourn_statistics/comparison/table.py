@@ -289,15 +289,19 @@ def _described(pair: _Pair, metric: ComparisonMetric, factor: Factor) -> dict[st
     comparison, configuration = pair.comparison, pair.treatment.configuration
     strata = dict(zip(metric.strata, pair.treatment.strata, strict=True))
     control = pair.baseline.configuration
-    treated, controlled = (id_part(factor.name, of[factor.name]) for of in (configuration, control))
+
+    def part(name: str, of: dict[str, Any]) -> str:
+        # Texts such as none are values of optional parts.
+        return id_part(name, of[name], missing="" if name in OPTIONAL_PARTS else "none", separators="/:")
+
     parts = [
         id_part("study_id", configuration["study_id"]),
         metric.name,
-        *(id_part(name, value) for name, value in strata.items()),
-        f"{factor.name}={treated}:{controlled}",
+        *(part(name, strata) for name in strata),
+        f"{factor.name}={part(factor.name, configuration)}:{part(factor.name, control)}",
         *(
-            f"{name}={id_part(name, configuration[name])}"
-            + (f":{id_part(name, control[name])}" if configuration[name] != control[name] else "")
+            f"{name}={part(name, configuration)}"
+            + (f":{part(name, control)}" if configuration[name] != control[name] else "")
             for name in CONFIGURATION[1:]
             if name not in (factor.name, "queue_label")
             # Parts that a study does not speak of leave the names of its comparisons as they were.
