@@ -251,3 +251,15 @@ def test_a_dialogue_goes_on_after_an_error(var: Path) -> None:
     assert done.returncode == 0
     assert b"error: Catalog Error: Table with name nothing does not exist!" in out
     assert b"rows_of_run" in out
+
+
+def test_csv_on_a_terminal_is_printable(var: Path) -> None:
+    terminal, side = pty.openpty()
+    command = [sys.executable, "-c", "from sojourn_ingest.cli import main; main()", "sql"]
+    statement = "select chr(27) || '[2J' || run_id as cleared from run where run_id = 'a'"
+    done = subprocess.Popen([*command, statement, "--format", "csv", "--var", str(var)], stdout=side, stderr=side)
+    os.close(side)
+    assert done.wait(timeout=60) == 0
+    written = os.read(terminal, 10_000)
+    os.close(terminal)
+    assert written == b"cleared\r\n\\x1b[2Ja\r\n"

@@ -169,7 +169,9 @@ def _write(connection: duckdb.DuckDBPyConnection, rows: duckdb.DuckDBPyRelation,
         finally:
             connection.unregister(_ANSWER)
         if out is None:
-            typer.echo(file.read_text(encoding="utf-8"), nl=False)
+            text = file.read_text(encoding="utf-8")
+            # A file or a program gets the values as they are.
+            typer.echo(_printable(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def _drawn(rows: duckdb.DuckDBPyRelation) -> str:
