@@ -35,8 +35,10 @@ def application(environ, start_response):
         time.sleep(1)
     if environ["PATH_INFO"] == "/asleep":
         time.sleep(60)
-    if environ["PATH_INFO"] == "/large":
+    if environ["PATH_INFO"] in ("/large", "/static/large"):
         return [b"x" * 2**26]
+    if environ["PATH_INFO"] == "/static/parts":
+        return (b"x" * 2**20 for _ in range(2**6))
     return [environ["wsgi.input"].read()]
 
 vars(web_server).update(json.loads(sys.argv[4]) if len(sys.argv) > 4 else {})
@@ -207,6 +209,37 @@ def test_an_answer_must_be_read_at_a_rate(port: int, tmp_path: Path, bytes_per_s
                 time.sleep(max(0, began + came / bytes_per_s - time.monotonic()))
         assert (came > LARGE_BYTES) == is_whole
         assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("path", ["/static/large", "/static/parts"])
+def test_who_does_not_read_an_answer_has_no_thread(server: subprocess.Popen[bytes], port: int, path: str) -> None:
+    with ExitStack() as held:
+        for _ in range(2 * THREADS):
+            connection = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+            connection.sendall(f"GET {path} HTTP/1.1\r\n\r\n".encode() * MOST_AT_ONCE)
+        time.sleep(0.5)
+        began = time.monotonic()
+        assert answer(port, path="/health") == (200, b"")
+        assert answer(port) == (200, b"")
+        assert time.monotonic() - began < 5
+
+
+def test_a_request_is_answered_once_the_answer_before_it_is_read(server: subprocess.Popen[bytes], port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\n\r\n" * 3 + b"GET / HTTP/1.0\r\n\r\n")
+        time.sleep(1)
+        assert kept_bytes(server) < 2 * LARGE_BYTES
+        came = sum(map(len, iter(lambda: connection.recv(2**20), b"")))
+    assert came > 3 * LARGE_BYTES
+
+
+def kept_bytes(process: subprocess.Popen[bytes]) -> int:
+    """Return the size of a process's temporary files."""
+    sizes = 0
+    for opened in Path(f"/proc/{process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            sizes += opened.stat().st_size if "(deleted)" in str(opened.readlink()) else 0
+    return sizes
 
 
 def test_a_client_that_is_gone_gets_no_answer(port: int, tmp_path: Path) -> None:

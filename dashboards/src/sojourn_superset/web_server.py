@@ -120,6 +120,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since: float | None = None
         self.sending_since: float | None = None
         self.sent = 0
+        self.waits_for_reader = False
         self.site = site(address[0])
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
@@ -144,6 +145,18 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         sent: int = super().send(data, do_close)
         self.sent += sent
         return sent
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Keep all of an answer: where waitress waits for the client, a thread would."""
+
+    def writable(self) -> bool:
+        return bool(self.waits_for_reader or super().writable())
+
+    def handle_write(self) -> None:
+        super().handle_write()
+        if self.waits_for_reader and self.connected and not self.total_outbufs_len:
+            self.waits_for_reader = False
+            self.server.add_task(self)
 
     def service(self) -> None:
         if self.client_is_gone():
@@ -175,7 +188,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
     def is_late(self, now: float) -> bool:
         """Return whether the client is gone, or has had its time to send a request or to read an answer."""
         # While an answer is computed, waitress keeps what is less until there is more.
-        if self.total_outbufs_len >= (self.adj.send_bytes if self.requests else 1):
+        least = self.adj.send_bytes if self.requests else 1
+        if self.waits_for_reader or self.total_outbufs_len >= least:
             if self.sending_since is None:
                 self.sending_since, self.sent = now, 0
             if now - self.sending_since > REQUEST_S + self.sent / LEAST_BYTES_PER_S:
@@ -216,6 +230,14 @@ def _close_late(server: Any, now: float) -> None:
             # Otherwise, waitress closes it when the client takes more of the answer, which may be never.
             with contextlib.suppress(OSError):
                 channel.socket.shutdown(socket.SHUT_RDWR)
+
+
+def _add_task(server: Any, channel: Any) -> None:
+    """Give a request a turn once the client has read the answer before it; replaces waitress's `add_task`."""
+    if channel.total_outbufs_len:
+        channel.waits_for_reader = True
+    else:
+        server.task_dispatcher.add_task(channel)
 
 
 def without_sniffing(application: Application) -> Application:
@@ -296,6 +318,7 @@ def listen(
     TcpWSGIServer.channel_class = _ChannelOfAProxy if is_behind_proxy else _Channel
     TcpWSGIServer.maintenance = _close_late
     TcpWSGIServer.handle_accept = _accept_all
+    TcpWSGIServer.add_task = _add_task
     return create_server(
         without_sniffing(with_access_log(application)),
         host=host,
