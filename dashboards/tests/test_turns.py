@@ -66,6 +66,17 @@ def test_some_threads_are_for_what_belongs_to_nobody(dispatcher: Dispatcher) -> 
     assert turns.popleft().whose == "g"
 
 
+def test_what_belongs_to_nobody_cannot_hold_all_threads(dispatcher: Dispatcher) -> None:
+    turns = Turns(8)
+    waiting(turns, dispatcher, *[None] * 20)
+    given = taken(turns)
+    assert len(given) == 4
+    waiting(turns, dispatcher, *"abcde")
+    assert [each.whose for each in taken(turns)] == [*"abcde"]
+    turns.end(given[0])
+    assert [each.whose for each in taken(turns)] == [None]
+
+
 @pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (6, 2), (8, THREADS_OF_A_USER)])
 def test_with_few_threads_a_user_still_has_one(threads: int, most: int, dispatcher: Dispatcher) -> None:
     turns = Turns(threads)

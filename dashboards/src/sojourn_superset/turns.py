@@ -26,6 +26,8 @@ THREADS_FOR_OTHERS = 2
 """Threads that only a user who has none may get, so that two users with slow requests cannot hold all of them."""
 FREE_THREADS = 2
 """Threads that are kept for what belongs to nobody: `/health` and static files."""
+NOBODYS_SHARE = 0.5
+"""Most threads for that, of all: anyone may ask for it, any number of times."""
 MOST_SESSIONS = 20
 """Cookies of a request that are tried as the session's. One is; a browser sends no more."""
 MOST_SCHEMES = 10
@@ -57,7 +59,8 @@ class Turns(deque[Any]):
 
     def __init__(self, threads: int) -> None:
         super().__init__()
-        self._of_all = max(1, threads - FREE_THREADS)
+        self._of_users = max(1, threads - FREE_THREADS)
+        self._of_nobody = max(1, int(threads * NOBODYS_SHARE))
         self._under_way: Counter[Hashable] = Counter()
 
     def __bool__(self) -> bool:
@@ -70,21 +73,23 @@ class Turns(deque[Any]):
         if turn is None:
             raise IndexError("no request may have a thread now")
         self.remove(turn)
-        if turn.whose is not None:
-            self._under_way[turn.whose] += 1
+        self._under_way[turn.whose] += 1
         return turn
 
     def end(self, turn: Turn) -> None:
         """Take the thread back."""
-        if turn.whose is not None:
-            self._under_way[turn.whose] -= 1
-            # Without those that have none.
-            self._under_way += Counter()
+        self._under_way[turn.whose] -= 1
+        # Without those that have none.
+        self._under_way += Counter()
 
     def _next(self) -> Any:
-        left = self._of_all - self._under_way.total()
-        most = THREADS_OF_A_USER if left > THREADS_FOR_OTHERS else min(left, 1)
-        may = (each for each in self if each.whose is None or self._under_way[each.whose] < most)
+        left = self._of_users - (self._under_way.total() - self._under_way[None])
+        of_a_user = THREADS_OF_A_USER if left > THREADS_FOR_OTHERS else min(left, 1)
+        may = (
+            each
+            for each in self
+            if self._under_way[each.whose] < (self._of_nobody if each.whose is None else of_a_user)
+        )
         return min(may, key=lambda each: self._under_way[each.whose], default=None)
 
 
