@@ -242,6 +242,41 @@ def kept_bytes(process: subprocess.Popen[bytes]) -> int:
     return sizes
 
 
+def test_an_answer_that_was_read_is_not_kept(server: subprocess.Popen[bytes], port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", "/large")
+    response = connection.getresponse()
+    time.sleep(0.5)
+    assert kept_bytes(server) >= LARGE_BYTES
+    assert len(response.read()) == LARGE_BYTES
+    time.sleep(0.5)
+    assert kept_bytes(server) == 0
+    connection.request("GET", "/")
+    assert connection.getresponse().read() == b""
+
+
+@pytest.mark.parametrize("bound", ["UNREAD_BYTES_OF_A_CLIENT", "UNREAD_BYTES"])
+def test_of_many_unread_answers_the_clients_oldest_are_not_kept(port: int, tmp_path: Path, bound: str) -> None:
+    sources = [OTHER, "127.0.0.1", OTHER, OTHER, OTHER]
+    most = 3 if bound == "UNREAD_BYTES_OF_A_CLIENT" else 4
+    with serving(port, THREADS, tmp_path, **{bound: (most + 1) * LARGE_BYTES - 1}) as process, ExitStack() as held:
+        unread = []
+        for source in sources:
+            unread.append(held.enter_context(socket.create_connection(("127.0.0.1", port), 30, (source, 0))))
+            unread[-1].sendall(b"GET /large HTTP/1.0\r\n\r\n")
+            time.sleep(0.5)
+        assert kept_bytes(process) <= 4 * (LARGE_BYTES + 1_000)
+        assert [is_whole(each) for each in unread] == [False, True, True, True, True]
+
+
+def is_whole(connection: socket.socket) -> bool:
+    """Return whether all of a large answer comes."""
+    came = 0
+    with contextlib.suppress(ConnectionResetError):
+        came = sum(map(len, iter(lambda: connection.recv(2**20), b"")))
+    return came > LARGE_BYTES
+
+
 def test_a_client_that_is_gone_gets_no_answer(port: int, tmp_path: Path) -> None:
     with serving(port, THREADS, tmp_path):
         # One thread at a time: the others wait.

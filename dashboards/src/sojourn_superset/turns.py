@@ -142,6 +142,7 @@ class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has n
             # Without a turn, the request would never be answered and its connection never closed.
             self.logger.exception("cannot tell which user a request is of")
             whose = by_address(channel)
+        channel.whose = whose
         super().add_task(Turn(channel, whose, self))
 
 

@@ -14,12 +14,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from waitress.buffers import OverflowableBuffer, ReadOnlyFileBasedBuffer
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.receiver import ChunkedReceiver
@@ -42,6 +44,10 @@ REQUEST_S = 30
 """Time from the first byte of a request to its last, and for the client to read the answer."""
 LEAST_BYTES_PER_S = 50_000
 """Both get a further second for each of these bytes that has come or gone: 0.4 Mbit/s is enough for the largest."""
+UNREAD_BYTES_OF_A_CLIENT = 256 * 2**20
+"""Most bytes of a client's answers that are kept until it has read them. Beyond, the oldest is no longer kept."""
+UNREAD_BYTES = 2**30
+"""The same for all clients together: the one with the most bytes loses its oldest answer."""
 LOOK_EACH_S = 5
 """How often connections are looked at for these times."""
 LARGEST_REQUEST_BYTES = 16 * 2**20
@@ -120,7 +126,10 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.receiving_since: float | None = None
         self.sending_since: float | None = None
         self.sent = 0
+        self.unread_bytes = 0
+        self.unread_since = 0.0
         self.waits_for_reader = False
+        self.whose: Hashable | None = None
         self.site = site(address[0])
         super().__init__(server, connection, address, *arguments, **named)
         others = [each for each in server._map.values() if isinstance(each, _Channel) and each is not self]
@@ -146,8 +155,28 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
         self.sent += sent
         return sent
 
+    def write_soon(self, data: Any) -> int:
+        """Send some of an answer, or keep it until the client reads."""
+        with self.outbuf_lock:
+            if not self.unread_bytes:
+                self.unread_since = time.time()
+            # A file is read as it is sent.
+            self.unread_bytes += 0 if isinstance(data, ReadOnlyFileBasedBuffer) else len(data)
+            return int(super().write_soon(data))
+
     def _flush_outbufs_below_high_watermark(self) -> None:
         """Keep all of an answer: where waitress waits for the client, a thread would."""
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        with self.outbuf_lock:
+            flushed = bool(super()._flush_some(do_close))
+            if self.unread_bytes and not self.total_outbufs_len:
+                # Waitress keeps an answer that has been read until the next one.
+                self.outbufs.pop().close()
+                self.outbufs.append(OverflowableBuffer(self.adj.outbuf_overflow))
+                self.current_outbuf_count = 0
+                self.unread_bytes = 0
+            return flushed
 
     def writable(self) -> bool:
         return bool(self.waits_for_reader or super().writable())
@@ -170,6 +199,8 @@ class _Channel(HTTPChannel):  # type: ignore[misc] # the same
             self.will_close = True
             raise
         self.receiving_since = None
+        if self.unread_bytes:
+            _bound_unread(self.server)
         if isinstance(self.request, _Unread) and not self.requests:
             self.close_when_flushed = True
             self.server.pull_trigger()
@@ -226,10 +257,29 @@ def _close_late(server: Any, now: float) -> None:
     """Close the connections whose clients are late; replaces waitress's `maintenance`."""
     for channel in server.active_channels.values():
         if channel.is_late(now):
-            channel.will_close = True
-            # Otherwise, waitress closes it when the client takes more of the answer, which may be never.
-            with contextlib.suppress(OSError):
-                channel.socket.shutdown(socket.SHUT_RDWR)
+            _close(channel)
+
+
+def _close(channel: Any) -> None:
+    channel.will_close = True
+    # Otherwise, waitress closes it when the client takes more of the answer, which may be never. It may do so just now.
+    with contextlib.suppress(OSError, AttributeError):
+        channel.socket.shutdown(socket.SHUT_RDWR)
+
+
+def _bound_unread(server: Any) -> None:
+    """Close connections until the bytes of unread answers are within their bounds."""
+    while True:
+        channels = [each for each in list(server._map.values()) if isinstance(each, _Channel)]
+        unread = [each for each in channels if each.unread_bytes and not each.will_close]
+        of_clients = Counter[Hashable]()
+        for each in unread:
+            of_clients[each.whose or each.site] += each.unread_bytes
+        most = of_clients.most_common(1)
+        if not most or (most[0][1] <= UNREAD_BYTES_OF_A_CLIENT and of_clients.total() <= UNREAD_BYTES):
+            return
+        of_client = [each for each in unread if (each.whose or each.site) == most[0][0]]
+        _close(min(of_client, key=lambda each: each.unread_since))
 
 
 def _add_task(server: Any, channel: Any) -> None:
