@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from limits.storage import MemoryStorage
 
 from sojourn_superset.request_limits import CountedOneByOne
+
+PROGRAM = """
+import json
+import superset_config
+from flask import Flask
+from flask_limiter import Limiter
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+app = Flask("superset")
+app.config["RATELIMIT_STORAGE_URI"] = superset_config.RATELIMIT_STORAGE_URI
+
+@app.route("/login/")
+@Limiter(app=app, key_func=superset_config.RATELIMIT_KEY_FUNC).limit(superset_config.AUTH_RATE_LIMIT)
+def login():
+    return ""
+
+app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1)
+client = app.test_client()
+
+def asked(address):
+    answer = client.get("/login/", headers={"X-Forwarded-For": address})
+    return [answer.status_code, answer.text]
+
+print(json.dumps({
+    "a network": [asked(f"2001:db8:1:2::{n}")[0] for n in range(12)],
+    "another network": asked("2001:db8:1:3::1"),
+}))
+"""
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Slowly:
@@ -54,3 +88,24 @@ def test_those_of_the_package_do() -> None:
     """Fails once the package locks its own counters; then delete CountedOneByOne."""
     with pytest.raises(RuntimeError, match="threads can only be started once"):
         count(OfThePackage())
+
+
+def test_logins_are_limited_by_network(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "SOJOURN_VAR": str(tmp_path),
+        "SUPERSET_SECRET_KEY": "kq3Zt0uVdXw1RfYb7sLmNc5hGpJ9eA2oTiWy",
+        "SOJOURN_SUPERSET_TLS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT / "infra" / "superset",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    answers = json.loads(done.stdout.splitlines()[-1])
+    assert answers["a network"] == [200] * 10 + [429] * 2
+    assert answers["another network"] == [200, ""]

@@ -11,7 +11,16 @@ import pytest
 from flask import Flask, session
 from flask_jwt_extended import JWTManager, create_access_token
 
-from sojourn_superset.turns import FREE_THREADS, THREADS_OF_A_USER, Dispatcher, Turn, Turns, by_address, by_user
+from sojourn_superset.turns import (
+    FREE_THREADS,
+    NO_ADDRESS,
+    THREADS_OF_A_USER,
+    Dispatcher,
+    Turn,
+    Turns,
+    by_address,
+    by_user,
+)
 
 
 @pytest.fixture
@@ -106,6 +115,12 @@ def test_a_thread_is_given_back_after_an_error() -> None:
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("2001:db8:1:2::", "2001:db8:1:2::/64"),
         ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("192.0.2.1:443", "192.0.2.1"),
+        ("[2001:db8:1:2::3]", "2001:db8:1:2::/64"),
+        ("[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"),
+        ("unknown", NO_ADDRESS),
+        (":1", NO_ADDRESS),
     ],
 )
 def test_the_addresses_of_a_network_count_as_one(address: str, counted: str) -> None:

@@ -20,7 +20,7 @@ from sojourn_superset.instance import IMPORTED
 from sojourn_superset.log_handlers import RotatingFile
 from sojourn_superset.look import mixed, read_look
 from sojourn_superset.pushdown import rewrite
-from sojourn_superset.request_limits import CountedOneByOne
+from sojourn_superset.request_limits import CountedOneByOne, by_site
 from sojourn_superset.security import derived_secret, only_the_api, validate_database_uri, weakness_of_key
 from sojourn_superset.settings import ASSETS
 
@@ -80,6 +80,7 @@ ENABLE_CORS = False
 # counters in memory: right for one worker process, and said aloud so that flask-limiter does not warn
 RATELIMIT_ENABLED = True
 RATELIMIT_STORAGE_URI = f"{CountedOneByOne.STORAGE_SCHEME[0]}://"
+RATELIMIT_KEY_FUNC = by_site
 # a dashboard asks for dozens of chart answers and static files at once
 RATELIMIT_APPLICATION = "500 per second"
 AUTH_RATE_LIMITED = True

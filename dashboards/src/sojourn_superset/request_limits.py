@@ -1,11 +1,19 @@
-"""Where the limits of requests count: in memory, one request at a time."""
+"""Where the limits of requests count: in memory, one request at a time; and what a request counts for."""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
 
+from flask_limiter.util import get_remote_address
 from limits.storage import MemoryStorage
+
+from sojourn_superset.turns import site
+
+
+def by_site() -> str:
+    """Count a request for its address, and for IPv6 for its /64, as threads and connections do."""
+    return site(get_remote_address())
 
 
 class CountedOneByOne(MemoryStorage):

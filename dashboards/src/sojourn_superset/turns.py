@@ -32,6 +32,10 @@ MOST_SESSIONS = 20
 """Cookies of a request that are tried as the session's. One is; a browser sends no more."""
 MOST_SCHEMES = 10
 """Parts of a header of authorization that are looked at."""
+WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]+)?|([^:]*):[0-9]+")
+"""An address with a port, or within brackets, as some proxies write it."""
+NO_ADDRESS = "no address"
+"""What counts as one client, because whoever writes it may write another each time."""
 LONG_S = 1.0
 """What took so long may have held hundreds of MB, which the allocator keeps for the thread unless it is asked."""
 
@@ -147,9 +151,16 @@ class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has n
 
 
 def site(address: str) -> str:
-    """Return an IPv4 address as it is, and the /64 of an IPv6 address: one computer may have all of its addresses."""
-    known = ip_address(address.partition("%")[0])
-    return address if known.version == 4 else str(ip_network((known, 64), strict=False))
+    """Return what counts for an address: of IPv4 itself, of IPv6 its /64, all of which one computer may have."""
+    if with_port := WITH_PORT.fullmatch(address):
+        address = with_port[1] or with_port[2] or ""
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:
+        return NO_ADDRESS
+    # A proxy that listens for both writes one within the other.
+    known = getattr(known, "ipv4_mapped", None) or known
+    return str(known) if known.version == 4 else str(ip_network((known, 64), strict=False))
 
 
 def by_address(channel: Any) -> Hashable | None:
