@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask, session
 from flask_jwt_extended import JWTManager, create_access_token
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from sojourn_superset.turns import (
     FREE_THREADS,
@@ -20,6 +21,7 @@ from sojourn_superset.turns import (
     Turns,
     by_address,
     by_user,
+    site,
 )
 
 
@@ -193,3 +195,21 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     # What is no request has neither a path nor headers.
     malformed = SimpleNamespace(requests=[SimpleNamespace(headers={})], addr=("192.0.2.1", 1))
     assert whose(malformed) == of_address
+
+
+@pytest.mark.parametrize("proxies", [0, 1, 2])
+@pytest.mark.parametrize(
+    "written",
+    ["198.51.100.1", "203.0.113.1, 198.51.100.1", "203.0.113.1,2001:db8::1", '"[2001:db8::1]:1"', "unknown", "", None],
+)
+def test_behind_proxies_a_request_counts_for_the_address_that_they_write(proxies: int, written: str | None) -> None:
+    app = Flask("superset")
+    app.secret_key = "k" * 40
+    app.config.update(ENABLE_PROXY_FIX=proxies > 0, PROXY_FIX_CONFIG={"x_for": proxies})
+    JWTManager(app)
+    headers = {} if written is None else {"X_FORWARDED_FOR": written}
+    channel = SimpleNamespace(requests=[SimpleNamespace(path="/login/", headers=headers)], addr=("192.0.2.1", 1))
+    # The address for which Superset limits logins.
+    environ = {"REMOTE_ADDR": "192.0.2.1", **{f"HTTP_{name}": value for name, value in headers.items()}}
+    ProxyFix(lambda *_: [], x_for=proxies)(environ, lambda *_: None)  # type: ignore[arg-type, return-value]
+    assert by_user(app)(channel) == ("address", site(environ["REMOTE_ADDR"]))

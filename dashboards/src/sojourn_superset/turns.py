@@ -163,14 +163,32 @@ def site(address: str) -> str:
     return str(known) if known.version == 4 else str(ip_network((known, 64), strict=False))
 
 
-def by_address(channel: Any) -> Hashable | None:
-    """Count a request for the address that it comes from, except for what costs next to nothing."""
+def _client(channel: Any, proxies: int) -> str:
+    """Return the address of a client, which the outermost of these proxies has written (as werkzeug's `ProxyFix`)."""
+    if proxies:
+        # The client may have written others before it. To parse them all, as werkzeug does, takes too long.
+        written = getattr(channel.requests[0], "headers", {}).get("X_FORWARDED_FOR", "").rsplit(",", proxies)
+        if len(written) >= proxies and (address := written[-proxies].strip(' \t"')):
+            return str(address)
+    return str(channel.addr[0])
+
+
+def by_address(channel: Any, proxies: int = 0) -> Hashable | None:
+    """Count a request for the address that it comes from, except for what costs next to nothing.
+
+    Parameters
+    ----------
+    channel
+        The connection.
+    proxies
+        How many proxies there are before Superset, each of which adds an address to `X-Forwarded-For`.
+    """
     request = channel.requests[0]
     # What is no request has no path.
     path = getattr(request, "path", "")
     is_cheap = path == "/health" or path.startswith("/static/")
     is_read = getattr(request, "command", "") in ("GET", "HEAD") and getattr(request, "body_rcv", None) is None
-    return None if is_cheap and is_read else ("address", site(channel.addr[0]))
+    return None if is_cheap and is_read else ("address", site(_client(channel, proxies)))
 
 
 def by_user(application: Any) -> Whose:
@@ -179,7 +197,7 @@ def by_user(application: Any) -> Whose:
     Parameters
     ----------
     application
-        Superset, which signed the session and the token.
+        Superset, which signed the session and the token, and whose settings say whether it is behind proxies.
     """
     from flask_jwt_extended import decode_token
     from flask_jwt_extended.exceptions import JWTExtendedException
@@ -187,6 +205,7 @@ def by_user(application: Any) -> Whose:
     from jwt import PyJWTError
 
     signed = application.session_interface.get_signing_serializer(application)
+    proxies = application.config["PROXY_FIX_CONFIG"]["x_for"] if application.config.get("ENABLE_PROXY_FIX") else 0
     # To parse all cookies of a header of 32 KiB takes 30 ms, during which no other request is taken.
     session = re.compile(rf'(?:^|;)\s*{re.escape(application.config["SESSION_COOKIE_NAME"])}\s*=\s*"?([^;"]*)')
 
@@ -207,7 +226,7 @@ def by_user(application: Any) -> Whose:
         return None
 
     def whose(channel: Any) -> Hashable | None:
-        address = by_address(channel)
+        address = by_address(channel, proxies)
         if address is None:
             return None
         headers = channel.requests[0].headers
