@@ -19,7 +19,7 @@ from sojourn_superset.request_limits import CountedOneByOne
 PROGRAM = """
 import json
 import superset_config
-from flask import Flask
+from flask import Flask, url_for
 from flask_limiter import Limiter
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -29,13 +29,13 @@ app.config["RATELIMIT_STORAGE_URI"] = superset_config.RATELIMIT_STORAGE_URI
 @app.route("/login/")
 @Limiter(app=app, key_func=superset_config.RATELIMIT_KEY_FUNC).limit(superset_config.AUTH_RATE_LIMIT)
 def login():
-    return ""
+    return url_for("login")
 
-app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1)
+app.wsgi_app = ProxyFix(app.wsgi_app, **superset_config.PROXY_FIX_CONFIG)
 client = app.test_client()
 
 def asked(address):
-    answer = client.get("/login/", headers={"X-Forwarded-For": address})
+    answer = client.get("/login/", headers={"X-Forwarded-For": address, "X-Forwarded-Prefix": "/other"})
     return [answer.status_code, answer.text]
 
 print(json.dumps({
@@ -90,7 +90,7 @@ def test_those_of_the_package_do() -> None:
         count(OfThePackage())
 
 
-def test_logins_are_limited_by_network(tmp_path: Path) -> None:
+def test_logins_are_limited_by_network_and_a_client_sets_no_prefix(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "SOJOURN_VAR": str(tmp_path),
@@ -108,4 +108,4 @@ def test_logins_are_limited_by_network(tmp_path: Path) -> None:
     )
     answers = json.loads(done.stdout.splitlines()[-1])
     assert answers["a network"] == [200] * 10 + [429] * 2
-    assert answers["another network"] == [200, ""]
+    assert answers["another network"] == [200, "/login/"]

@@ -76,6 +76,8 @@ SESSION_COOKIE_HTTPONLY = True
 _TLS = os.environ.get("SOJOURN_SUPERSET_TLS") == "1"
 SESSION_COOKIE_SECURE = _TLS
 ENABLE_PROXY_FIX = _TLS
+# One proxy, which sets no prefix: clients could.
+PROXY_FIX_CONFIG = {"x_for": 1, "x_proto": 1, "x_host": 1, "x_port": 1, "x_prefix": 0}
 ENABLE_CORS = False
 # counters in memory: right for one worker process, and said aloud so that flask-limiter does not warn
 RATELIMIT_ENABLED = True
