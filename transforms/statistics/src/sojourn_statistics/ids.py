@@ -25,5 +25,5 @@ def id_part(column: str, value: Any, missing: str = "none", separators: str = "/
     text = value_text(value, missing)
     if not isinstance(value, str) or column in PUT_TOGETHER:
         return text
-    escaped = {each: f"%{ord(each):02X}" for each in ("%", *separators)}
+    escaped: dict[str, str | int | None] = {each: f"%{ord(each):02X}" for each in ("%", *separators)}
     return f"%{text}" if text == missing else text.translate(str.maketrans(escaped))
