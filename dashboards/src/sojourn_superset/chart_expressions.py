@@ -26,7 +26,8 @@ from superset.security import SupersetSecurityManager
 from superset.sql.parse import SQLGLOT_DIALECTS, SQLStatement, sanitize_clause
 from superset.utils.core import DTTM_ALIAS, get_user_id
 
-from sojourn_superset.chart_bounds import refuse_excess, refuse_large_answer
+from sojourn_superset.chart_bounds import MOST_PARTS, MOST_QUERIES, refuse_excess, refuse_large_answer
+from sojourn_superset.operation_bounds import leaves
 from sojourn_superset.readable_tables import note_statement, tables_after_in
 
 #: Permissions of those who write expressions: into charts, which others then read, or in SQL Lab.
@@ -34,12 +35,17 @@ WRITING = (("can_write", "Chart"), ("can_execute_sql_query", "SQLLab"))
 CLAUSES = ("where", "having")
 #: Characters of a filter that is parsed to compare it with a request: it is, for each chart of a dataset.
 LONGEST_CLAUSE = 4_000
+#: Characters that are written in JSON as they are; and an escape of one of them, which hardly any program writes.
+PLAIN = re.compile(r"[A-Za-z0-9_ .,()*]+")
+ESCAPED = re.compile(r"\\u00(?:2[089aceACE]|3\d|[4-7])")
 #: Characters of all filters that are parsed for a request.
 LONGEST_PARSED = 20_000
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
 ARRANGING = frozenset({"pivot", "rename", "flatten", "rank", "boxplot"})
+#: Texts of charts that are read at once.
+TEXTS_HELD = 20
 #: Kinds of older charts that are served.
 OLDER_KINDS = ("world_map",)
 #: Superset counts the rows of a drill to detail by it.
@@ -51,13 +57,14 @@ def _within(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, Mapping):
+        # JSON has no other mappings, and to ask for Mapping takes twice the time.
+        if isinstance(value, dict):
             expression = value.get("sqlExpression")
             if isinstance(expression, str) and expression:
                 yield expression
-            waiting.extend(value.values())
-        elif isinstance(value, list | tuple):
-            waiting.extend(value)
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
 
 
 def expressions_asked(query: Mapping[str, Any]) -> set[str]:
@@ -69,28 +76,62 @@ def expressions_asked(query: Mapping[str, Any]) -> set[str]:
     return expressions | {clause for name in CLAUSES if (clause := extras.get(name))}
 
 
-def expressions_of_charts(parameters: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
-    """Return the expressions that charts have, by their parameters, and the clauses that browsers make of filters."""
-    expressions: set[str] = set()
-    clauses: set[str] = set()
-    for chart in parameters:
-        expressions |= set(_within(chart))
-        filters = [each for each in _mappings(chart, "adhoc_filters") if each.get("expressionType") == "SQL"]
-        for name in CLAUSES:
-            own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
-            clauses |= {" AND ".join(f"({each})" for each in own)} if own else set()
-    return expressions, clauses
+def of_no_chart(asked: Iterable[str], charts: Iterable[str], dialect: str) -> set[str]:
+    """Return the expressions that are asked for and that no chart has, neither as it is nor as Superset writes it.
 
-
-def _rewritten_clauses(clauses: Iterable[str], asked: Iterable[str], dialect: str) -> Iterator[str]:
-    """Yield clauses as Superset writes them again, those with the words of one that is asked first, up to a length."""
-    words = {_words(each) for each in asked}
+    Parameters
+    ----------
+    asked
+        Expressions, and the clauses that browsers make of filters.
+    charts
+        Parameters of each chart, as JSON. Only one is looked at at a time, and none after all that is asked was found.
+    dialect
+        Of the SQL.
+    """
+    other = set(asked)
+    words = {_words(each) for each in other}
     left = LONGEST_PARSED
-    for clause in sorted(clauses, key=lambda each: (_words(each) not in words, len(each), each)):
+    later: set[str] = set()
+    for text in charts:
+        has_filters = '"adhoc_filters"' in text or bool(ESCAPED.search(text))
+        if not (has_filters or any(_may_have(text, each) for each in other)):
+            continue
+        chart = _mapping(text)
+        clauses = _clauses(chart)
+        other.difference_update(_within(chart), clauses)
+        for clause in clauses:
+            if len(clause) > LONGEST_CLAUSE:
+                continue
+            if _words(clause) not in words:
+                later.add(clause)
+            elif other and len(clause) <= left:
+                left -= len(clause)
+                other.discard(_rewritten(clause, dialect))
+        if not other:
+            return other
+    # Superset may write other words, such as IS NULL for ISNULL.
+    for clause in sorted(later, key=lambda each: (len(each), each)):
         left -= len(clause)
-        if left < 0:
-            return
-        yield _rewritten(clause, dialect)
+        if left < 0 or not other:
+            break
+        other.discard(_rewritten(clause, dialect))
+    return other
+
+
+def _may_have(text: str, expression: str) -> bool:
+    """Return whether JSON may have an expression, by a part that is written as it is, unless everything is escaped."""
+    plain = max(PLAIN.findall(expression), key=len, default="")
+    return plain in text or bool(ESCAPED.search(text))
+
+
+def _clauses(chart: Mapping[str, Any]) -> set[str]:
+    """Return the clauses that browsers make of a chart's filters."""
+    filters = [each for each in _mappings(chart, "adhoc_filters") if each.get("expressionType") == "SQL"]
+    clauses = set()
+    for name in CLAUSES:
+        own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
+        clauses |= {" AND ".join(f"({each})" for each in own)} if own else set()
+    return clauses
 
 
 def _words(clause: str) -> frozenset[str]:
@@ -99,9 +140,7 @@ def _words(clause: str) -> frozenset[str]:
 
 @lru_cache(1_000)
 def _rewritten(clause: str, dialect: str) -> str:
-    """Return a clause as Superset writes it again; or as it is, if it is too long or cannot be parsed."""
-    if len(clause) > LONGEST_CLAUSE:
-        return clause
+    """Return a clause as Superset writes it again; or as it is, if it cannot be parsed."""
     try:
         return str(sanitize_clause(clause, dialect))
     except (QueryClauseValidationException, RecursionError):
@@ -120,6 +159,23 @@ def _mappings(whole: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Return the mappings in a list of a mapping; none, if there is no such list."""
     parts = whole.get(name)
     return [each for each in parts if isinstance(each, Mapping)] if isinstance(parts, list) else []
+
+
+def _parts_of_no_chart(kind: str, parts: list[Any], charts: Iterable[str]) -> list[Any]:
+    """Return the operations or layers that no chart was saved with, by the question of each as JSON."""
+    for text in charts:
+        if not any(_may_have(text, max(_texts_in(part), key=len, default="")) for part in parts):
+            continue
+        queries = _mappings(_mapping(text), "queries")[:MOST_QUERIES]
+        of_chart = [each for query in queries for each in _mappings(query, kind)[:MOST_PARTS]]
+        parts = [part for part in parts if part not in of_chart]
+        if not parts:
+            break
+    return parts
+
+
+def _texts_in(part: Any) -> list[str]:
+    return [each for each in leaves(part) if isinstance(each, str)]
 
 
 def _query_of(viz: Any) -> dict[str, Any]:
@@ -218,26 +274,24 @@ class SecurityManager(SupersetSecurityManager):  # type: ignore[misc]
         columns = {column.column_name for column in dataset.columns} | {DTTM_ALIAS, ROW_COUNT}
         other = set().union(*(expressions_asked(query) for query in queries)) - columns
         if other:
-            parameters = [_mapping(text) for text in self._of_charts(dataset, "params")]
-            expressions, clauses = expressions_of_charts(parameters)
-            other -= expressions | clauses
             dialect = dataset.database.db_engine_spec.engine
-            self._require(not other or other <= set(_rewritten_clauses(clauses, other, dialect)))
+            self._require(not of_no_chart(other, self._of_charts(dataset, "params"), dialect))
 
     def _refuse_other(self, dataset: Any, kind: str, parts: list[Any]) -> None:
         if parts:
-            saved = [_mapping(text) for text in self._of_charts(dataset, "query_context")]
-            of_charts = [
-                each for one in saved for query in _mappings(one, "queries") for each in _mappings(query, kind)
-            ]
-            self._require(all(each in of_charts for each in parts))
+            self._require(not _parts_of_no_chart(kind, parts, self._of_charts(dataset, "query_context")))
 
-    def _of_charts(self, dataset: Any, column: str) -> list[Any]:
-        """Return one column of all charts of a dataset."""
+    def _of_charts(self, dataset: Any, column: str) -> Iterator[str]:
+        """Yield a text of each chart of a dataset, the oldest chart first; a few are held at a time."""
         from superset.models.slice import Slice
 
-        charts = self.session.query(getattr(Slice, column))
-        return [each for (each,) in charts.filter_by(datasource_type=dataset.type, datasource_id=dataset.id)]
+        charts = self.session.query(Slice.id, getattr(Slice, column)).order_by(Slice.id)
+        of_dataset = charts.filter_by(datasource_type=dataset.type, datasource_id=dataset.id)
+        last = 0
+        # Not a statement that stays open: SQLite would refuse to write after it.
+        while rows := of_dataset.filter(Slice.id > last).limit(TEXTS_HELD).all():
+            yield from (text for _, text in rows if text)
+            last = rows[-1][0]
 
     def _require(self, holds: bool, refusal: str = REFUSAL) -> None:
         if not holds:
