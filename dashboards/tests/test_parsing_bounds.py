@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import sqlglot
 import yaml
 from geopy.point import Point
+from markdown import markdown as parse_markdown
 from parsedatetime import Calendar
 from sqlglot.errors import ParseError
 
@@ -21,7 +23,15 @@ from sojourn_superset.parsing_bounds import (
     _refuse_many_sources,
     _refuse_nested_types,
     bound_words,
+    bounded_html,
     load_yaml,
+)
+
+#: As Superset parses it.
+markdown = functools.partial(
+    parse_markdown,
+    extensions=[f"markdown.extensions.{name}" for name in ("tables", "fenced_code", "codehilite")],
+    extension_configs={"markdown.extensions.codehilite": {"use_pygments": False}},
 )
 
 
@@ -127,6 +137,34 @@ def test_long_sql_is_refused() -> None:
 def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:
     with pytest.raises(yaml.parser.ParserError):
         load_yaml(content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- " * 2_000 + "x", "1. " * 1_360, ">" * 4_000, "```" + " " * 4_050 + "x", "```" + "\t" * 4_050,
+     ("```" + " " * 39 + "\x02") * 90],
+)  # fmt: skip
+def test_a_description_that_takes_long_or_is_nested_is_shown_in_no_time(text: str) -> None:
+    took = []
+    # Half of it first, which also takes the time of whatever is done once.
+    for part in (text[: len(text) // 2], text):
+        began = time.process_time()
+        assert bounded_html(part, markdown)
+        took.append(time.process_time() - began)
+    assert took[1] < 0.1
+
+
+def test_markdown_that_python_cannot_parse_is_shown_as_it_is() -> None:
+    def too_deep(_: str) -> str:
+        raise RecursionError
+
+    assert bounded_html("a <b>", too_deep) == "a &lt;b&gt;"
+
+
+def test_lists_and_blanks_are_markdown() -> None:
+    text = "- a\n    - b\n\n> - c\n\n```\na      = 1\n```\n- - -\n"
+    assert bounded_html(text, markdown) == markdown(text)
+    assert "<li>" in markdown(text)
 
 
 def test_yaml_is_read_without_aliases() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +33,10 @@ LONGEST_MARKDOWN = 5_000
 MOST_BRACKETS = 50
 """Of either kind, `[` or `<`, in such a description: each is looked for in the rest of the text, and a list of charts
 has the descriptions of all."""
+MOST_BLANKS = 50
+"""Of those in a row in such a description, further ones are left out: an expression for code takes their square."""
+NESTED_IN_A_LINE = re.compile(r"^(?: *(?:>|(?:[-+*]|\d+\.) )){10}", re.MULTILINE)
+"""A line of ten lists or quotes within one another, in such a description: each is parsed by a call within a call."""
 DESCRIPTIONS_KEPT = 1_000
 """Descriptions of which the HTML is kept: a list has the same ones each time."""
 LONGEST_IN_WORDS = 60
@@ -107,12 +113,9 @@ def bound_parsing() -> None:
             raise CommandInvalidError(f"an import has at most {LARGEST_IMPORT_BYTES:,} bytes; import its files apart")
         check_zip(archive)
 
-    as_html = functools.lru_cache(DESCRIPTIONS_KEPT)(as_html)
-
     def bounded_markdown(raw: str, markup_wrap: bool | None = False) -> str:
-        if len(raw) <= LONGEST_MARKDOWN and max(map(raw.count, "[<")) <= MOST_BRACKETS:
-            return as_html(raw, markup_wrap)  # type: ignore[no-any-return]
-        return Markup.escape(raw) if markup_wrap else str(Markup.escape(raw))
+        html = bounded_html(raw, as_html)
+        return Markup(html) if markup_wrap else html  # noqa: S704, Superset has made it safe, or it is escaped
 
     bound_words(TimeRangeParseFailError)
     # Without this, it looks for the language of each indented block by expressions that take quadratic time.
@@ -125,6 +128,24 @@ def bound_parsing() -> None:
     utils.check_is_safe_zip = bounded_zip
     utils.yaml = SimpleNamespace(safe_load=load_yaml, parser=yaml.parser, YAMLError=yaml.YAMLError)
     del dashboards.command_versions[1:], datasets.command_versions[1:]
+
+
+def bounded_html(raw: str, as_html: Callable[[str], str]) -> str:
+    """Return a description as HTML; as it is, if it is too long, or nested too deeply for Markdown."""
+    if len(raw) <= LONGEST_MARKDOWN and max(map(raw.count, "[<")) <= MOST_BRACKETS:
+        return _html_of_short(raw, as_html)
+    return str(Markup.escape(raw))
+
+
+@functools.lru_cache(DESCRIPTIONS_KEPT)
+def _html_of_short(raw: str, as_html: Callable[[str], str]) -> str:
+    # What Markdown itself does first: afterwards, other blanks would be in a row.
+    plain = raw.replace("\x02", "").replace("\x03", "").expandtabs(4)
+    if not NESTED_IN_A_LINE.search(plain):
+        # Lists are also nested line by line.
+        with suppress(RecursionError):
+            return as_html(re.sub(rf" {{{MOST_BLANKS},}}", " " * MOST_BLANKS, plain))
+    return str(Markup.escape(raw))
 
 
 def bound_words(error: type[Exception]) -> None:
