@@ -33,7 +33,7 @@ ODD_PARAMETERS = (
 )  # fmt: skip
 ODD_CONTEXTS = (
     "[]", "null", "{}", '{"queries": 5}', '{"queries": [1]}', '{"queries": [{"post_processing": 5}]}',
-    '{"queries": [{"columns": 5}]}',
+    '{"queries": [{"columns": 5}]}', '{"x":' * 10_000 + "1" + "}" * 10_000,
 )  # fmt: skip
 
 
@@ -69,6 +69,11 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
             "certified_by": author.status("POST", "/api/v1/dashboard/", {"dashboard_title": "x", "certified_by": long}),
             "long_descr": author.status("POST", layer, {**event, "long_descr": long}),
             "json_metadata": author.status("POST", layer, {**event, "json_metadata": json.dumps(long)}),
+            "css": author.status("POST", "/api/v1/dashboard/", {"dashboard_title": "x", "css": long}),
+            "position_json": author.status(
+                "POST", "/api/v1/dashboard/", {"dashboard_title": "x", "position_json": json.dumps(long * 4)}
+            ),
+            "nested": author.status("POST", "/api/v1/chart/", {**chart, "params": '{"x":' * 200 + "1" + "}" * 200}),
         }
     }
     with app.app_context():
@@ -89,10 +94,17 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
         db.session.commit()
     charts = viewer.client.get("/api/v1/chart/?q=(page_size:100)")
     json.loads(charts.get_data(as_text=True), parse_constant=answers.setdefault("numbers that are none", []).append)
+    of_odd = viewer.client.get("/api/v1/dashboard/odd/charts").get_json()["result"]
     answers["of a dashboard of odd charts"] = {
         part: viewer.status("GET", f"/api/v1/dashboard/odd/{part}") for part in ("datasets", "charts", "tabs")
     }
+    answers["pages of odd charts"] = sorted(
+        {author.status("GET", f"/api/v1/explore/?slice_id={each['id']}") for each in of_odd}
+    )
     answers["beside odd charts"] = viewer.expressions_and_operations()
+    answers["texts of dashboards in lists"] = texts_of_dashboards(app, author)
+    answers["columns and metrics"] = columns_and_metrics(author)
+    answers["tables of a tab"] = tables_of_a_tab(app, author)
     for number in range(3):
         author.status(
             "POST", layer, {**event, "short_descr": str(number), "json_metadata": json.dumps({"a": "x" * 40_000})}
@@ -105,6 +117,73 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
         app.test_client().post(path, data=body, content_type="application/json")
     answers["bodies that nothing reads, CPU s"] = time.process_time() - began
     return answers
+
+
+def texts_of_dashboards(app: Any, author: Any) -> dict[str, str]:
+    """Return the status of each list of charts or dashboards, and the long texts of dashboards that it loaded."""
+    from sqlalchemy import event
+
+    dataset = author.question["datasource"]["id"]
+    loaded: set[str] = set()
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        # Within, a count has all columns.
+        outermost = statement.partition("FROM")[0]
+        loaded.update(name for name in ("css", "position_json", "json_metadata") if f".{name}" in outermost)
+
+    with app.app_context():
+        from superset import db
+
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    answers = {}
+    for path in (
+        "chart/?q=(page_size:100)", "chart/1", "explore/?slice_id=1", f"dataset/{dataset}/related_objects",
+        "dashboard/favorite_status/?q=!(1,2)", "dashboard/?q=(columns:!(id,dashboard_title))",
+    ):  # fmt: skip
+        loaded.clear()
+        status = author.status("GET", f"/api/v1/{path}")
+        answers[path] = f"{status} {', '.join(sorted(loaded))}".strip()
+    event.remove(engine, "before_cursor_execute", note)
+    return answers
+
+
+def columns_and_metrics(author: Any) -> dict[str, int]:
+    """Return the statuses of changes of an own dataset's columns and metrics, with long texts and with short ones."""
+    table = {"database": 1, "table_name": "own", "sql": "SELECT 1 AS one"}
+    made = author.client.post("/api/v1/dataset/", json=table, headers=author.headers)
+    path = f"/api/v1/dataset/{made.get_json()['id']}"
+    (one,) = author.client.get(path).get_json()["result"]["columns"]
+    long, column, metric = "x" * 100_000, {"column_name": "a"}, {"metric_name": "a", "expression": "1"}
+    changes: dict[str, dict[str, Any]] = {
+        "description of a column": {"columns": [{**column, "description": long[:5_000]}]},
+        "expression of a column": {"columns": [{**column, "expression": long}]},
+        "expression of an earlier column": {"columns": [{"id": one["id"], "column_name": "one", "expression": long}]},
+        "description of a metric": {"metrics": [{**metric, "description": long[:5_000]}]},
+        "expression of a metric": {"metrics": [{**metric, "expression": long}]},
+        "short": {"columns": [{**column, "expression": "1"}], "metrics": [metric]},
+    }
+    answers = {name: author.status("PUT", path, change) for name, change in changes.items()}
+    replaced = {"columns": [{**column, "expression": long}]}
+    return {**answers, "columns replaced": author.status("PUT", f"{path}?override_columns=true", replaced)}
+
+
+def tables_of_a_tab(app: Any, author: Any) -> dict[str, Any]:
+    """Show tables in a tab of SQL Lab; return the statuses, and which are kept."""
+
+    def sent(path: str, **form: Any) -> Any:
+        values = {name: json.dumps(value) for name, value in form.items()}
+        return author.client.post(path, data=values, headers=author.headers)
+
+    tab = sent("/tabstateview/", queryEditor={"dbId": 1, "name": "tables", "sql": ""}).get_json()["id"]
+    table = {"queryEditorId": tab, "dbId": 1, "schema": "main"}
+    statuses = [sent("/tableschemaview/", table={**table, "name": "t", "x": "x" * 2**16}).status_code]
+    most, kept_state.MOST_TABLES = kept_state.MOST_TABLES, 3
+    tables = ({**table, "name": f"t{number}"} for number in range(5))
+    statuses += [sent("/tableschemaview/", table=each).status_code for each in tables]
+    kept_state.MOST_TABLES = most
+    shown = author.client.get(f"/tabstateview/{tab}").get_json()["table_schemas"]
+    return {"statuses": statuses, "tables": [each["table"] for each in shown]}
 
 
 def of_a_large_layer(viewer: Any) -> dict[str, Any]:

@@ -227,7 +227,27 @@ def test_what_authors_leave_keeps_nobody_from_anything(roles: dict[str, Any]) ->
     assert left["numbers of links"] == 404
     assert left["numbers that are none"] == []
     assert set(left["of a dashboard of odd charts"].values()) == {200}, left
+    assert left["pages of odd charts"] == [200, 400]
     assert left["bodies that nothing reads, CPU s"] < 0.5
+
+
+def test_lists_load_no_long_texts_of_dashboards(roles: dict[str, Any]) -> None:
+    of_lists = roles["left by authors"]["texts of dashboards in lists"]
+    # The page of a chart takes its colours from a dashboard.
+    assert of_lists.pop("chart/1") == "200 json_metadata"
+    assert of_lists == dict.fromkeys(of_lists, "200")
+
+
+def test_columns_and_metrics_have_short_texts(roles: dict[str, Any]) -> None:
+    statuses = roles["left by authors"]["columns and metrics"]
+    assert statuses.pop("short") == 200
+    assert set(statuses.values()) == {403}, statuses
+
+
+def test_a_tab_shows_the_latest_tables(roles: dict[str, Any]) -> None:
+    of_tab = roles["left by authors"]["tables of a tab"]
+    assert of_tab["statuses"] == [400, *[200] * 5]
+    assert of_tab["tables"] == ["t2", "t3", "t4"]
 
 
 def test_a_layer_is_counted_before_it_is_read(roles: dict[str, Any]) -> None:

@@ -259,7 +259,7 @@ def bound_charts() -> None:
         refuse_large_answer(sizes, columns)
         return context
 
-    malformed = (QueryObjectValidationError, LookupError, TypeError, AttributeError, ValueError)
+    malformed = (QueryObjectValidationError, LookupError, TypeError, AttributeError, ValueError, RecursionError)
 
     def readable_context(chart: Any) -> Any:
         """Return the question that a chart was saved with; None for what is no question, as for a chart without one.

@@ -20,6 +20,8 @@ MOST_ITEMS = 5_000
 
 Superset compares each of the filters of a dashboard with all others.
 """
+MOST_TABLES = 30
+"""Most tables that a tab of SQL Lab shows. A further one replaces the oldest."""
 MOST_ENTRIES = 500
 """Most entries of a kind that a user has. A further one replaces the oldest."""
 KEEPING = frozenset(
@@ -39,11 +41,12 @@ SMALL = KEEPING | {"SecurityApi"}
 def bound_kept_state(app: Any) -> None:
     """Have Superset keep the bounds."""
     from flask import request
+    from sqlalchemy import event, select
     from superset.daos.key_value import KeyValueDAO
     from superset.daos.query import QueryDAO
     from superset.extensions import db
     from superset.key_value.models import KeyValueEntry
-    from superset.models.sql_lab import Query
+    from superset.models.sql_lab import Query, TableSchema
     from superset.utils.core import get_user_id
 
     create = KeyValueDAO.create_entry
@@ -84,6 +87,13 @@ def bound_kept_state(app: Any) -> None:
         changed = db.session.query(Query).filter(Query.user_id == get_user_id(), Query.changed_on >= since)
         return changed.order_by(Query.changed_on.desc()).limit(MOST_CHANGED).all()
 
+    def drop_oldest_tables(_mapper: Any, connection: Any, added: Any) -> None:
+        tables = TableSchema.__table__.c
+        of_tab = select(tables.id).where(tables.tab_state_id == added.tab_state_id)
+        oldest = of_tab.order_by(tables.id.desc()).offset(MOST_TABLES)
+        connection.execute(TableSchema.__table__.delete().where(tables.id.in_(oldest)))
+
+    event.listen(TableSchema, "after_insert", drop_oldest_tables)
     app.before_request(refuse_large_body)
     QueryDAO.get_queries_changed_after = latest_changed
     KeyValueDAO.create_entry = create_and_drop_oldest

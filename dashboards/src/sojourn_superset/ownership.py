@@ -6,6 +6,8 @@ So owners are checked again for all that a session is about to write.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -14,17 +16,24 @@ KINDS = {
     "Dashboard": "dashboard", "Slice": "chart", "SqlaTable": "dataset", "SavedQuery": "saved query",
     "Query": "query", "TabState": "tab of SQL Lab",
 }  # fmt: skip
-#: Models of which lists have texts, and the most characters of each text.
+#: Models of which lists, or SQL Lab with its tabs, load texts, and the most characters of each text.
 LISTED = frozenset(
     ("Dashboard", "Slice", "SqlaTable", "TableColumn", "SqlMetric", "SavedQuery", "Annotation", "AnnotationLayer",
-     "CssTemplate")
+     "CssTemplate", "TableSchema")
 )  # fmt: skip
 LONGEST_TEXT = 2**16
 #: Columns of texts that people read, and the most characters of each.
 READ = frozenset(("description", "certified_by", "certification_details", "descr", "long_descr"))
 LONGEST_READ = 2**12
-#: Columns of texts that no list has.
-UNLISTED = {"Dashboard": frozenset(("css", "position_json", "json_metadata"))}
+#: Columns with other bounds: what a dashboard of many charts and filters has, and what SQL Lab tells of a table.
+LONGEST_OF = {
+    ("Dashboard", "position_json"): 2**18, ("Dashboard", "json_metadata"): 2**18, ("TableSchema", "description"): 2**16,
+}  # fmt: skip
+#: Columns of JSON that others read, and how deep it may be nested: Python's parser calls itself for each level.
+NESTED = frozenset(("params", "query_context", "position_json", "json_metadata"))
+DEEPEST = 100
+#: A text within JSON, or where an object or list begins or ends.
+PARTS_OF_JSON = re.compile(r'"(?:[^"\\]++|\\.?)*+"?|[][{}]', re.DOTALL)
 #: Dashboards that a chart is on, of which each list of charts has the titles; and charts that a dashboard has.
 MOST_DASHBOARDS = 100
 MOST_CHARTS = 200
@@ -39,12 +48,34 @@ def keep_to_owners(app: Any) -> None:
     # Superset's own modules can be imported only now that it is configured.
     from sqlalchemy import event
     from superset import db
+    from superset.connectors.sqla.models import SqlMetric, TableColumn
+    from superset.daos.dataset import DatasetDAO
 
     event.listen(db.session, "before_flush", _refuse_changes_of_others)
     event.listen(db.session, "do_orm_execute", _refuse_statements_on_others)
     event.listen(db.session, "after_flush", _note_new)
     event.listen(db.session, "after_transaction_end", _forget_new)
+    # These write rows that the session knows nothing of.
+    DatasetDAO.update_columns = staticmethod(_bounded_update(TableColumn, DatasetDAO.update_columns))
+    DatasetDAO.update_metrics = staticmethod(_bounded_update(SqlMetric, DatasetDAO.update_metrics))
     app.after_request(_in_words)
+
+
+def _bounded_update(model: Any, update: Callable[..., None]) -> Callable[..., None]:
+    """Return what writes columns or metrics of a dataset, if it is the user's and no text is too long."""
+
+    def bounded(dataset: Any, parts: list[dict[str, Any]], **options: Any) -> None:
+        if _is_restricted():
+            from superset import db
+
+            _require_own(db.session, dataset)
+            columns = {column.key: column for column in model.__mapper__.columns}
+            for name, value in (each for part in parts for each in part.items()):
+                if name in columns:
+                    _refuse_long(model.__name__, columns[name], value)
+        update(dataset, parts, **options)
+
+    return bounded
 
 
 def _refuse_changes_of_others(session: Any, _context: Any, _objects: Any) -> None:
@@ -127,11 +158,23 @@ def _refuse_long_texts(entity: Any) -> None:
 
 def _refuse_long(kind: str, column: Any, value: Any) -> None:
     """Have texts be as long as their columns say, which SQLite does not: lists load many of them."""
-    is_listed = kind in LISTED and column.name not in UNLISTED.get(kind, ())
-    longest = LONGEST_READ if column.name in READ else LONGEST_TEXT
-    most = min(getattr(column.type, "length", None) or inf, longest if is_listed else inf)
-    if isinstance(value, str) and len(value) > most:
+    if not isinstance(value, str):
+        return
+    longest = LONGEST_OF.get((kind, column.name), LONGEST_READ if column.name in READ else LONGEST_TEXT)
+    most = min(getattr(column.type, "length", None) or inf, longest if kind in LISTED else inf)
+    if len(value) > most:
         raise _refusal(kind, f"{column.name} has at most {most:,} characters")
+    if kind in LISTED and column.name in NESTED and _is_nested_deeply(value):
+        raise _refusal(kind, f"{column.name} is nested at most {DEEPEST} deep")
+
+
+def _is_nested_deeply(text: str) -> bool:
+    depth = 0
+    for each in PARTS_OF_JSON.finditer(text):
+        depth += (each[0] in "[{") - (each[0] in "]}")
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _is_restricted() -> bool:
