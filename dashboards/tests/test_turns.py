@@ -191,6 +191,7 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None
     assert counted("/static/assets/a.js", "POST") == of_address
+    assert counted("/static/assets/a.js", RANGE="bytes=0-") == of_address
     assert counted("/health", "GET", b"a body") == of_address
     # What is no request has neither a path nor headers.
     malformed = SimpleNamespace(requests=[SimpleNamespace(headers={})], addr=("192.0.2.1", 1))

@@ -188,7 +188,9 @@ def by_address(channel: Any, proxies: int = 0) -> Hashable | None:
     path = getattr(request, "path", "")
     is_cheap = path == "/health" or path.startswith("/static/")
     is_read = getattr(request, "command", "") in ("GET", "HEAD") and getattr(request, "body_rcv", None) is None
-    return None if is_cheap and is_read else ("address", site(_client(channel, proxies)))
+    # A part of a file is copied, and the whole is not.
+    is_part = "RANGE" in getattr(request, "headers", {})
+    return None if is_cheap and is_read and not is_part else ("address", site(_client(channel, proxies)))
 
 
 def by_user(application: Any) -> Whose:
