@@ -142,7 +142,7 @@ def test_yaml_that_cannot_be_read_is_one_error(content: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["- " * 2_000 + "x", "1. " * 1_360, ">" * 4_000, "```" + " " * 4_050 + "x", "```" + "\t" * 4_050,
-     ("```" + " " * 39 + "\x02") * 90],
+     ("```" + " " * 39 + "\x02") * 90, "``a`" * 1_000, "a\n=\n" * 1_000, "a\r=\r" * 1_000],
 )  # fmt: skip
 def test_a_description_that_takes_long_or_is_nested_is_shown_in_no_time(text: str) -> None:
     took = []

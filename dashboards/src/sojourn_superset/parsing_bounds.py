@@ -30,9 +30,9 @@ LARGEST_WITHOUT_FILE_BYTES = 2 * 2**20
 """Of a request without a file. A form takes 80 times as much memory; lists load all texts that were kept."""
 LONGEST_MARKDOWN = 5_000
 """Characters of a description that are parsed; more are shown as they are."""
-MOST_BRACKETS = 50
-"""Of either kind, `[` or `<`, in such a description: each is looked for in the rest of the text, and a list of charts
-has the descriptions of all."""
+MOST_MARKS = {"[": 50, "<": 50, "`": 400, "\n": 400, "\r": 400}
+"""Of each kind in such a description: each is looked for in the rest of the text, and a list of charts has the
+descriptions of all."""
 MOST_BLANKS = 50
 """Of those in a row in such a description, further ones are left out: an expression for code takes their square."""
 NESTED_IN_A_LINE = re.compile(r"^(?: *(?:>|(?:[-+*]|\d+\.) )){10}", re.MULTILINE)
@@ -132,7 +132,7 @@ def bound_parsing() -> None:
 
 def bounded_html(raw: str, as_html: Callable[[str], str]) -> str:
     """Return a description as HTML; as it is, if it is too long, or nested too deeply for Markdown."""
-    if len(raw) <= LONGEST_MARKDOWN and max(map(raw.count, "[<")) <= MOST_BRACKETS:
+    if len(raw) <= LONGEST_MARKDOWN and all(raw.count(each) <= most for each, most in MOST_MARKS.items()):
         return _html_of_short(raw, as_html)
     return str(Markup.escape(raw))
 
