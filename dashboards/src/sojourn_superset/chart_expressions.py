@@ -57,14 +57,14 @@ def _within(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         value = waiting.pop()
+        parts: Iterable[Any] = value
         # JSON has no other mappings, and to ask for Mapping takes twice the time.
         if isinstance(value, dict):
             expression = value.get("sqlExpression")
             if isinstance(expression, str) and expression:
                 yield expression
-            waiting += value.values()
-        elif isinstance(value, (list, tuple)):
-            waiting += value
+            parts = value.values()
+        waiting += [part for part in parts if isinstance(part, (dict, list, tuple)) and part]
 
 
 def expressions_asked(query: Mapping[str, Any]) -> set[str]:
