@@ -35,7 +35,7 @@ MOST_SCHEMES = 10
 WITH_PORT = re.compile(r"\[([^]]*)\](?::[0-9]+)?|([^:]*):[0-9]+")
 """An address with a port, or within brackets, as some proxies write it."""
 NO_ADDRESS = "no address"
-"""What counts as one client, because whoever writes it may write another each time."""
+"""What counts as one client, because its sender may write another one each time."""
 LONG_S = 1.0
 """What took so long may have held hundreds of MB, which the allocator keeps for the thread unless it is asked."""
 
