@@ -44,8 +44,8 @@ selected_runs as (
         count(rate_bps) as demand_runs,
         count(case when is_excluded then 1 end) as excluded_runs,
         median(rate_bps) as demand_bps,
-        percentile_cont(0.25) within group (order by rate_bps) as demand_q1_bps,
-        percentile_cont(0.75) within group (order by rate_bps) as demand_q3_bps
+        {{ lower_quartile('rate_bps') }} as demand_q1_bps,
+        {{ upper_quartile('rate_bps') }} as demand_q3_bps
     from counted
     group by demand_id
 ),

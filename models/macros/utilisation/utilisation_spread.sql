@@ -18,9 +18,9 @@
                     / 1000000
         end as utilisation_standard_deviation_ratio,
         min(utilisation_ratio) as utilisation_min_ratio,
-        percentile_cont(0.25) within group (order by utilisation_ratio) as utilisation_q1_ratio,
+        {{ lower_quartile('utilisation_ratio') }} as utilisation_q1_ratio,
         median(utilisation_ratio) as utilisation_median_ratio,
-        percentile_cont(0.75) within group (order by utilisation_ratio) as utilisation_q3_ratio,
+        {{ upper_quartile('utilisation_ratio') }} as utilisation_q3_ratio,
         max(utilisation_ratio) as utilisation_max_ratio
 {%- endmacro %}
 

@@ -24,9 +24,9 @@ quartiles as (
         basis,
         count(case when exclusion_reason is null then 1 end) as runs,
         count(exclusion_reason) as excluded_runs,
-        percentile_cont(0.25) within group (order by case when exclusion_reason is null then metric_value end) as value_q1,
+        {{ lower_quartile('case when exclusion_reason is null then metric_value end') }} as value_q1,
         median(case when exclusion_reason is null then metric_value end) as value_median,
-        percentile_cont(0.75) within group (order by case when exclusion_reason is null then metric_value end) as value_q3,
+        {{ upper_quartile('case when exclusion_reason is null then metric_value end') }} as value_q3,
         min(case when exclusion_reason is null then metric_value end) as value_min,
         max(case when exclusion_reason is null then metric_value end) as value_max
     from metrics

@@ -59,9 +59,9 @@ summarised as (
         cast(sum(case when is_counted then mean_ns end) as double) as sum_ns,
         cast(sum(case when is_counted then mean_us end) as double) as sum_us,
         cast(sum(case when is_counted then mean_us * mean_us end) as double) as sum_of_squares,
-        percentile_cont(0.25) within group (order by case when is_counted then mean_ms end) as mean_q1_ms,
+        {{ lower_quartile('case when is_counted then mean_ms end') }} as mean_q1_ms,
         median(case when is_counted then mean_ms end) as mean_median_ms,
-        percentile_cont(0.75) within group (order by case when is_counted then mean_ms end) as mean_q3_ms
+        {{ upper_quartile('case when is_counted then mean_ms end') }} as mean_q3_ms
     from run_means
     group by
         configuration_id,

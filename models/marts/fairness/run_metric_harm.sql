@@ -109,8 +109,8 @@ demands as (
         count(quantity) as demand_runs,
         count(case when is_excluded then 1 end) as demand_excluded_runs,
         median(quantity) as demand,
-        percentile_cont(0.25) within group (order by quantity) as demand_q1,
-        percentile_cont(0.75) within group (order by quantity) as demand_q3
+        {{ lower_quartile('quantity') }} as demand_q1,
+        {{ upper_quartile('quantity') }} as demand_q3
     from solo_quantities
     group by demand_id, harm_metric, basis
 ),
