@@ -10,7 +10,8 @@ rates as (
         and value is not null
 ),
 
--- A flow's rate over the intervals that its tool reported, weighted by length if the intervals have one.
+-- A flow's rate over the intervals that its tool reported, weighted by length if the intervals have one. Lengths count in microseconds, so
+-- the mean of shorter intervals would be beyond the rates.
 flow_rates as (
     select
         study_id,
@@ -18,10 +19,16 @@ flow_rates as (
         role,
         measurement || '_' || coalesce(flow_direction, 'both') || '_' || sample_basis as rate_basis,
         flow_name,
-        coalesce(
-            cast(sum(cast(value * duration_s as decimal(38, 6))) as double)
-            / nullif(cast(sum(cast(duration_s as decimal(38, 6))) as double), 0),
-            cast(sum(cast(value as decimal(38, 6))) as double) / count(*)
+        least(
+            greatest(
+                coalesce(
+                    cast(sum(cast(value * duration_s as decimal(38, 6))) as double)
+                    / nullif(cast(sum(cast(duration_s as decimal(38, 6))) as double), 0),
+                    cast(sum(cast(value as decimal(38, 6))) as double) / count(*)
+                ),
+                min(value)
+            ),
+            max(value)
         ) as rate_bps
     from rates
     group by study_id, run_id, role, measurement, flow_direction, sample_basis, flow_name

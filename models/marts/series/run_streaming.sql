@@ -92,7 +92,7 @@ final as (
         summarised.stalls,
         summarised.stalled_ms,
         summarised.intervals_ms,
-        summarised.stalled_ms / nullif(summarised.intervals_ms, 0) as stalled_ratio,
+        least(summarised.stalled_ms / nullif(summarised.intervals_ms, 0), 1) as stalled_ratio,
         startups.startup_ms
     from summarised
     left join startups
