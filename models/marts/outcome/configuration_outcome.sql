@@ -36,6 +36,8 @@ counted as (
         delay_basis,
         count(case when exclusion_reason is null then 1 end) as runs,
         count(exclusion_reason) as excluded_runs,
+        count(case when exclusion_reason is null then added_delay_ms end) as runs_with_delay,
+        count(case when exclusion_reason is null then responsiveness_rpm end) as runs_with_responsiveness,
         median(case when exclusion_reason is null then added_delay_ms end) as added_delay_median_ms,
         median(case when exclusion_reason is null then responsiveness_rpm end) as responsiveness_median_rpm,
         median(case when exclusion_reason is null then qoo_score end) as qoo_score_median,
@@ -83,6 +85,7 @@ sizes as (
         delay_basis
 ),
 
+-- An interval is of the same runs as its median.
 bounds as (
     select
         sizes.configuration_id,
@@ -97,6 +100,11 @@ bounds as (
     from sizes
     inner join interval_ranks
         on sizes.values_counted = interval_ranks.runs
+    inner join counted
+        on
+            {{ same_columns('sizes', 'counted', key) }}
+            and sizes.values_counted = counted.runs_with_delay
+            and sizes.values_counted = counted.runs_with_responsiveness
     inner join ordered
         on
             sizes.configuration_id = ordered.configuration_id
