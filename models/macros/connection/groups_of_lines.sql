@@ -1,9 +1,12 @@
 {#-
     Groups of an access network and the unit that is counted in each: `line` is a circuit, or a host where no circuit is known. Within a
-    circuit, the unit is the host. The values are SQL for the group's name and its unit, by kind of group.
+    circuit, the unit is the host. A name that is one of the words for groups begins with %. The values are SQL for the group's name and its unit, by kind of group.
 -#}
 {% macro groups_of_lines() -%}
     {%- set line = 'coalesce(circuit_key, client_host_key)' -%}
+    {%- set name -%}
+        case when {0} in ('all', 'unknown', 'withheld') then '%' || {0} else coalesce({0}, 'unknown') end
+    {%- endset -%}
     {%- set plan -%}
         case
             when plan_down_bps is null or plan_up_bps is null then 'unknown'
@@ -12,19 +15,21 @@
                     cast({{ integer_divide('plan_down_bps', 1000000) }} as string), '/',
                     cast({{ integer_divide('plan_up_bps', 1000000) }} as string), ' Mbit/s'
                 )
-            else concat(
-                cast({{ integer_divide('plan_down_bps', 1000) }} as string), '/',
-                cast({{ integer_divide('plan_up_bps', 1000) }} as string), ' kbit/s'
-            )
+            when plan_down_bps % 1000 = 0 and plan_up_bps % 1000 = 0
+                then concat(
+                    cast({{ integer_divide('plan_down_bps', 1000) }} as string), '/',
+                    cast({{ integer_divide('plan_up_bps', 1000) }} as string), ' kbit/s'
+                )
+            else concat(cast(plan_down_bps as string), '/', cast(plan_up_bps as string), ' bit/s')
         end
     {%- endset -%}
     {{
         return({
             'all': ("'all'", line),
-            'site': ("coalesce(site_key, 'unknown')", line),
+            'site': (name.format('site_key'), line),
             'asn': ("coalesce(cast(asn as string), 'unknown')", line),
             'plan': (plan, line),
-            'circuit': ("coalesce(circuit_key, 'unknown')", 'client_host_key'),
+            'circuit': (name.format('circuit_key'), 'client_host_key'),
         })
     }}
 {%- endmacro %}

@@ -201,7 +201,7 @@ binned as (
             {{ log_linear_bin(column) }} as bin_index,
             count(*) as bin_lines,
             cast(sum(hosts) as bigint) as bin_hosts,
-            cast(sum(rtt_samples) as bigint) as bin_samples
+            {{ bounded_sum('rtt_samples') }} as bin_samples
         from served_lines
         group by {{ group | join(', ') }}, {{ log_linear_bin(column) }}
     {%- endfor %}
@@ -244,7 +244,7 @@ final as (
         percentile,
         cast(max(cell_lines) as bigint) as lines,
         cast(sum(bin_hosts) as bigint) as hosts,
-        cast(sum(bin_samples) as bigint) as rtt_samples,
+        {{ bounded_sum('bin_samples') }} as rtt_samples,
         min(case when lower_rank >= 1 and upper_rank <= cell_lines and lines_up_to_bin >= lower_rank then bin_index end) as lower_bin_index,
         min(case when lines_up_to_bin >= value_rank then bin_index end) as bin_index,
         min(case when lower_rank >= 1 and upper_rank <= cell_lines and lines_up_to_bin >= upper_rank then bin_index end) as upper_bin_index
