@@ -56,6 +56,13 @@ def test_a_user_has_a_few_threads_and_the_others_come_between(dispatcher: Dispat
     assert [each.whose for each in taken(turns)] == ["a"]
 
 
+def test_health_is_the_first_of_what_counts_for_nobody(dispatcher: Dispatcher) -> None:
+    turns = Turns(8)
+    waiting(turns, dispatcher, None, None, None)
+    turns.append(Turn(SimpleNamespace(service=lambda: None), None, dispatcher, is_urgent=True))
+    assert [each.is_urgent for each in taken(turns)] == [True, False, False, False]
+
+
 def test_two_users_cannot_hold_all_threads(dispatcher: Dispatcher) -> None:
     turns = Turns(8)
     waiting(turns, dispatcher, *"aaaaaaaa")
@@ -155,8 +162,10 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
         of_yesterday = f"Bearer {create_access_token('7', expires_delta=timedelta(days=-1))}"
     cookie = app.test_client().get("/login").headers["Set-Cookie"].partition(";")[0]
 
-    def counted(path: str, command: str = "GET", body: Any = None, **headers: str) -> Any:
-        request = SimpleNamespace(path=path, headers=headers, command=command, body_rcv=body)
+    def counted(path: str, command: str = "GET", body: Any = None, head_bytes: int = 0, **headers: str) -> Any:
+        request = SimpleNamespace(
+            path=path, headers=headers, command=command, body_rcv=body, header_bytes_received=head_bytes
+        )
         return whose(SimpleNamespace(requests=[request], addr=("192.0.2.1", 1)))
 
     of_address = ("address", "192.0.2.1")
@@ -191,6 +200,8 @@ def test_a_request_counts_for_the_user_of_its_session_or_token() -> None:
     assert counted("/health", COOKIE=cookie) is None
     assert counted("/static/assets/a.js") is None
     assert counted("/static/assets/a.js", "POST") == of_address
+    assert counted("/static/assets/a.js", head_bytes=4_096) is None
+    assert counted("/static/assets/a.js", head_bytes=4_097) == of_address
     assert counted("/static/assets/a.js", RANGE="bytes=0-") == of_address
     assert counted("/health", "GET", b"a body") == of_address
     # What is no request has neither a path nor headers.

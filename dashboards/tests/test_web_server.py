@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import resource
 import signal
 import socket
 import subprocess
@@ -101,6 +102,17 @@ def answer(
     status, content = response.status, response.read()
     connection.close()
     return status, content
+
+
+def test_the_server_may_open_more_files_than_it_takes_connections(port: int, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with serving(port, 2, tmp_path) as process:
+            allowed, _ = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert allowed == min(4_000, hard)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ FREE_THREADS = 2
 """Threads that are kept for what belongs to nobody: `/health` and static files."""
 NOBODYS_SHARE = 0.5
 """Most threads for that, of all: anyone may ask for it, any number of times."""
+LONGEST_FREE_HEAD = 4_096
+"""Bytes of the head of such a request; a longer one counts for its address."""
 MOST_SESSIONS = 20
 """Cookies of a request that are tried as the session's. One is; a browser sends no more."""
 MOST_SCHEMES = 10
@@ -94,14 +96,17 @@ class Turns(deque[Any]):
             for each in self
             if self._under_way[each.whose] < (self._of_nobody if each.whose is None else of_a_user)
         )
-        return min(may, key=lambda each: self._under_way[each.whose], default=None)
+        return min(may, key=lambda each: (self._under_way[each.whose], not each.is_urgent), default=None)
 
 
 class Turn:
     """A connection whose request waits for a thread or has one."""
 
-    def __init__(self, channel: Any, whose: Hashable | None, dispatcher: Dispatcher) -> None:
+    def __init__(
+        self, channel: Any, whose: Hashable | None, dispatcher: Dispatcher, *, is_urgent: bool = False
+    ) -> None:
         self.whose = whose
+        self.is_urgent = is_urgent
         self._channel = channel
         self._dispatcher = dispatcher
 
@@ -147,7 +152,8 @@ class Dispatcher(ThreadedTaskDispatcher):  # type: ignore[misc] # waitress has n
             self.logger.exception("cannot tell which user a request is of")
             whose = by_address(channel)
         channel.whose = whose
-        super().add_task(Turn(channel, whose, self))
+        is_health = getattr(channel.requests[0], "path", "") == "/health"
+        super().add_task(Turn(channel, whose, self, is_urgent=is_health))
 
 
 def site(address: str) -> str:
@@ -188,9 +194,10 @@ def by_address(channel: Any, proxies: int = 0) -> Hashable | None:
     path = getattr(request, "path", "")
     is_cheap = path == "/health" or path.startswith("/static/")
     is_read = getattr(request, "command", "") in ("GET", "HEAD") and getattr(request, "body_rcv", None) is None
-    # A part of a file is copied, and the whole is not.
+    # A part of a file is copied, and the whole is not. Some headers are parsed.
     is_part = "RANGE" in getattr(request, "headers", {})
-    return None if is_cheap and is_read and not is_part else ("address", site(_client(channel, proxies)))
+    is_short = getattr(request, "header_bytes_received", 0) <= LONGEST_FREE_HEAD
+    return None if is_cheap and is_read and is_short and not is_part else ("address", site(_client(channel, proxies)))
 
 
 def by_user(application: Any) -> Whose:

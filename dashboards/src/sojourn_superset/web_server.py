@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import resource
 import signal
 import socket
 import sys
@@ -33,7 +34,9 @@ from sojourn_superset.log_handlers import WatchedFile
 from sojourn_superset.turns import Dispatcher, Whose, by_address, site
 
 CONNECTIONS = 1_000
-"""Most connections at a time. Each takes a file handle."""
+"""Most connections at a time. Each takes a file handle, and as many as OPEN_FILES / CONNECTIONS with its answer."""
+OPEN_FILES = 4 * CONNECTIONS
+"""File handles that the process may open, if its hard limit allows: many systems begin with 1,024."""
 SPARE_CONNECTIONS = 20
 """As many before the most, a further connection closes the one that has waited longest for a whole request."""
 CONNECTIONS_OF_AN_ADDRESS = 200
@@ -365,6 +368,10 @@ def listen(
     ValueError
         If the address is invalid.
     """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     TcpWSGIServer.channel_class = _ChannelOfAProxy if is_behind_proxy else _Channel
     TcpWSGIServer.maintenance = _close_late
     TcpWSGIServer.handle_accept = _accept_all
