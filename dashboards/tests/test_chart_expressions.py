@@ -38,6 +38,20 @@ def test_an_expression_is_found_however_json_escapes_it(text: str) -> None:
     assert of_no_chart([METRIC], ["{}", "[]", text], "sqlite") == set()
 
 
+def test_filters_of_others_use_up_nothing_that_a_chart_needs() -> None:
+    asked = chart_expressions._rewritten("(a='x' or a='y')", "sqlite")
+    others = [filters("a='x' or" + " " * (3_900 + number) + "a='z' or a='x y'") for number in range(20)]
+    same_words = [filters("a='y' or" + " " * (3_900 + number) + "a='x'") for number in range(20)]
+    assert of_no_chart([asked], [*others, *same_words, filters("a='x' or a='y'")], "sqlite") == set()
+
+
+def test_charts_are_not_read_for_filters_if_none_is_asked_for() -> None:
+    large = json.dumps({"adhoc_filters": [], "x": [[0]] * 16_000})
+    began = time.process_time()
+    assert of_no_chart([METRIC], [large] * 400 + [chart()], "sqlite") == set()
+    assert time.process_time() - began < 1
+
+
 def test_what_no_chart_has_is_returned() -> None:
     asked = {METRIC, "MAX(a)", "queue", "a", "metric"}
     assert of_no_chart(asked, [chart()], "sqlite") == asked - {METRIC}

@@ -90,19 +90,26 @@ def of_no_chart(asked: Iterable[str], charts: Iterable[str], dialect: str) -> se
     """
     other = set(asked)
     words = {_words(each) for each in other}
+    squeezed = {_squeezed(each) for each in other}
+    # Browsers put each filter of a clause into brackets.
+    asks_clause = any(each.startswith("(") for each in other)
     left = LONGEST_PARSED
     later: set[str] = set()
     for text in charts:
-        has_filters = '"adhoc_filters"' in text or bool(ESCAPED.search(text))
-        if not (has_filters or any(_may_have(text, each) for each in other)):
+        has_filters = asks_clause and ('"adhoc_filters"' in text or bool(ESCAPED.search(text)))
+        may_have = any(_may_have(text, each) for each in other)
+        if not (has_filters or may_have):
             continue
         chart = _mapping(text)
         clauses = _clauses(chart)
-        other.difference_update(_within(chart), clauses)
+        other.difference_update(_within(chart) if may_have else (), clauses)
         for clause in clauses:
             if len(clause) > LONGEST_CLAUSE:
                 continue
-            if _words(clause) not in words:
+            if _squeezed(clause) in squeezed:
+                # Others cannot use up what is left with filters of their own.
+                other.discard(_rewritten(clause, dialect))
+            elif _words(clause) not in words:
                 later.add(clause)
             elif other and len(clause) <= left:
                 left -= len(clause)
@@ -132,6 +139,11 @@ def _clauses(chart: Mapping[str, Any]) -> set[str]:
         own = [each.get("sqlExpression") for each in filters if str(each.get("clause", "WHERE")).lower() == name]
         clauses |= {" AND ".join(f"({each})" for each in own)} if own else set()
     return clauses
+
+
+def _squeezed(clause: str) -> str:
+    """Return a clause without blanks and in lower case, in which Superset's writing mostly differs."""
+    return "".join(clause.split()).lower()
 
 
 def _words(clause: str) -> frozenset[str]:
