@@ -159,6 +159,9 @@ def columns_and_metrics(author: Any) -> dict[str, int]:
         "description of a column": {"columns": [{**column, "description": long[:5_000]}]},
         "expression of a column": {"columns": [{**column, "expression": long}]},
         "expression of an earlier column": {"columns": [{"id": one["id"], "column_name": "one", "expression": long}]},
+        "many columns": {
+            "columns": [{"column_name": f"c{number}", "expression": long[:60_000]} for number in range(20)]
+        },
         "description of a metric": {"metrics": [{**metric, "description": long[:5_000]}]},
         "expression of a metric": {"metrics": [{**metric, "expression": long}]},
         "short": {"columns": [{**column, "expression": "1"}], "metrics": [metric]},

@@ -25,6 +25,8 @@ LONGEST_TEXT = 2**16
 #: Columns of texts that people read, and the most characters of each.
 READ = frozenset(("description", "certified_by", "certification_details", "descr", "long_descr"))
 LONGEST_READ = 2**12
+#: Characters of all texts of a dataset's columns, or of its metrics, before and after a change together.
+LONGEST_TEXTS = 2**20
 #: Columns with other bounds: what a dashboard of many charts and filters has, and what SQL Lab tells of a table.
 LONGEST_OF = {
     ("Dashboard", "position_json"): 2**18, ("Dashboard", "json_metadata"): 2**18, ("TableSchema", "description"): 2**16,
@@ -66,13 +68,20 @@ def _bounded_update(model: Any, update: Callable[..., None]) -> Callable[..., No
 
     def bounded(dataset: Any, parts: list[dict[str, Any]], **options: Any) -> None:
         if _is_restricted():
+            from sqlalchemy import String, func
             from superset import db
 
             _require_own(db.session, dataset)
             columns = {column.key: column for column in model.__mapper__.columns}
-            for name, value in (each for part in parts for each in part.items()):
-                if name in columns:
-                    _refuse_long(model.__name__, columns[name], value)
+            given = [(columns[name], value) for part in parts for name, value in part.items() if name in columns]
+            for column, value in given:
+                _refuse_long(model.__name__, column, value)
+            texts = [column for column in columns.values() if isinstance(column.type, String)]
+            kept = db.session.query(func.sum(sum(func.length(func.coalesce(column, "")) for column in texts)))
+            size = kept.filter(model.table_id == dataset.id).scalar() or 0
+            size += sum(len(value) for _, value in given if isinstance(value, str))
+            if size > LONGEST_TEXTS:
+                raise _refusal(model.__name__, f"those of a dataset have texts of at most {LONGEST_TEXTS:,} characters")
         update(dataset, parts, **options)
 
     return bounded

@@ -30,7 +30,7 @@ LARGEST_WITHOUT_FILE_BYTES = 2 * 2**20
 """Of a request without a file. A form takes 80 times as much memory; lists load all texts that were kept."""
 LONGEST_MARKDOWN = 5_000
 """Characters of a description that are parsed; more are shown as they are."""
-MOST_MARKS = {"[": 50, "<": 50, "`": 400, "\n": 400, "\r": 400}
+MOST_MARKS = {"[": 50, "<": 50, "\\": 200, "`": 400, "\n": 400, "\r": 400}
 """Of each kind in such a description: each is looked for in the rest of the text, and a list of charts has the
 descriptions of all."""
 MOST_BLANKS = 50
