@@ -6,14 +6,13 @@ use crate::output::fault::{Fault, FaultKind};
 use crate::output::summary::Summary;
 use crate::queue::batch::{QueueLogRow, QueueRow};
 use crate::queue::event::{EventKind, QueueEvent, QueueId, QueueItem};
+use crate::queue::interval::MOST_LOST_EVENTS;
 use crate::queue::pairing::matching::{EventOf, QueuePairing, UNKNOWN_QUEUE};
 use crate::queue::refusal::QueueLogRefusal;
 use crate::queue::sort_window::{SortWindow, WINDOW_NS};
 
 /// More queues than any host has; a damaged log could name a new one with each event.
 const MOST_QUEUES: usize = 1024;
-/// Models add up what logs lost; of more events, it is known that they are at least as many.
-pub(crate) const MOST_LOST_EVENTS: i64 = 1 << 40;
 /// Times beyond the year 2096 are damage.
 const LATEST_NS: i64 = 4_000_000_000_000_000_000;
 

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::intake::MOST_LOST_EVENTS;
 use super::silence::Silences;
 
 /// Rows are kept back for so long, because a drop inside a queue may become known only later.
 pub(crate) const HOLD_NS: i64 = 5_000_000_000;
+/// Models add up what logs lost; of more events, it is known that they are at least as many.
+pub(crate) const MOST_LOST_EVENTS: i64 = 1 << 40;
 
 /// Packets, and their bytes where the log gives lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
