@@ -1,8 +1,3 @@
-{#- Text as a part of an id, which differs from the words of a rule. -#}
-{% macro demand_text(text) -%}
-    case when {{ text }} in ('any', 'none') then '%' || {{ text }} else {{ id_part(text) }} end
-{%- endmacro %}
-
 {#-
     Condition that one part of a demand rule sets for a solo run, as text: `any`, the judged run's own value (`same`), or the value that
     the rule names. `none` requires a null, where the judged value is null. A rule that selects no run gives `any`.
@@ -16,16 +11,16 @@
             when {{ rule }} = 'same' then coalesce({{ plain_text(judged_value) }}, 'none')
             else {{ plain_text(rule) }}
         {%- else %}
-            when {{ rule }} = 'same' then coalesce({{ demand_text(judged_value) }}, 'none')
+            when {{ rule }} = 'same' then {{ id_part(judged_value, 'none', ['any']) }}
             when {{ rule }} = 'none' then 'none'
-            else {{ demand_text(rule) }}
+            else {{ id_part(rule, words=['any', 'none']) }}
         {%- endif %}
     end
 {%- endmacro %}
 
 {#- Whether a solo run's text, null or not, meets the condition given as text. -#}
 {% macro demand_selection_matches(selection, solo_value) -%}
-    ({{ selection }} = 'any' or {{ selection }} = coalesce({{ demand_text(solo_value) }}, 'none'))
+    ({{ selection }} = 'any' or {{ selection }} = {{ id_part(solo_value, 'none', ['any']) }})
 {%- endmacro %}
 
 {#-

@@ -1,16 +1,22 @@
 {#-
-    Text as a part of an id, whose parts are joined by slashes: a slash in it is escaped, and a value that is the word for a missing one
-    begins with %. Without such a word, null stays null.
+    Text as a part of an id, whose parts are joined by one of the separators: they are escaped in it, and a text that is one of the words
+    begins with %, so that different values are different parts. Without a word for a missing value, null stays null.
 
-    missing: the word that stands for a missing value, or none.
+    missing: the word that stands for a missing value, or none. words: other words that stand for something else than a text.
 -#}
-{% macro id_part(text, missing=none) -%}
-    {%- set escaped -%}
-        replace(replace({{ text }}, '%', '%25'), '/', '%2F')
+{% macro id_part(text, missing=none, words=[], separators='/') -%}
+    {%- set hexadecimal = {'/': '2F', '#': '23', ' ': '20'} -%}
+    {%- set escaped = namespace(text="replace(" ~ text ~ ", '%', '%25')") -%}
+    {%- for separator in separators -%}
+        {%- set escaped.text = "replace(" ~ escaped.text ~ ", '" ~ separator ~ "', '%" ~ hexadecimal[separator] ~ "')" -%}
+    {%- endfor -%}
+    {%- set words = words + ([] if missing is none else [missing]) -%}
+    {%- set part -%}
+        {%- if words -%}
+            case when {{ text }} in ('{{ words | join("', '") }}') then '%' || {{ text }} else {{ escaped.text }} end
+        {%- else -%}
+            {{ escaped.text }}
+        {%- endif -%}
     {%- endset -%}
-    {%- if missing is none -%}
-        {{ escaped }}
-    {%- else -%}
-        coalesce(case when {{ text }} = '{{ missing }}' then '%' || {{ text }} else {{ escaped }} end, '{{ missing }}')
-    {%- endif -%}
+    {{ part if missing is none else "coalesce(" ~ part ~ ", '" ~ missing ~ "')" }}
 {%- endmacro %}

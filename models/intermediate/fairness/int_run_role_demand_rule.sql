@@ -83,11 +83,11 @@ tool_ruled as (
         coalesce({{ plain_text('runs.bandwidth_bps') }}, 'none') as bandwidth_selection,
         coalesce({{ plain_text('runs.rtt_ms') }}, 'none') as rtt_selection,
         coalesce({{ plain_text('round(runs.queue_size_bdp, 2)') }}, 'none') as queue_size_bdp_selection,
-        coalesce({{ demand_text('runs.aqm') }}, 'none') as aqm_selection,
+        {{ id_part('runs.aqm', 'none', ['any']) }} as aqm_selection,
         case
             when subjects.demand_role = 'app' then 'any'
             -- The flows of one test may have different congestion controls. If the tool gives none for a role, the run's applies.
-            else coalesce({{ demand_text('coalesce(tool_rates.congestion_control, runs.congestion_control)') }}, 'none')
+            else {{ id_part('coalesce(tool_rates.congestion_control, runs.congestion_control)', 'none', ['any']) }}
         end as congestion_control_selection,
         cast('any' as string) as workload_selection
     from subjects
@@ -133,7 +133,7 @@ final as (
         demand_role,
         {{ id_part('study_id') }}
         || '/'
-        || case when application in ('app', 'tcp') then '%' || application else coalesce({{ id_part('application') }}, demand_role) end
+        || coalesce({{ id_part('application', words=['app', 'tcp']) }}, demand_role)
         || '/bandwidth_bps=' || bandwidth_selection
         || '/rtt_ms=' || rtt_selection
         || '/queue_size_bdp=' || queue_size_bdp_selection

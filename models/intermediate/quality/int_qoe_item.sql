@@ -44,7 +44,7 @@ escaped as (
         run_id,
         qoe_metric,
         scored,
-        replace(replace(item, '%', '%25'), '#', '%23') as item,
+        {{ id_part('item', separators='#') }} as item,
         join_basis,
         frame_number,
         score_id,

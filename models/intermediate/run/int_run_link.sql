@@ -101,7 +101,7 @@ final as (
         link_direction
         || case when link_bandwidth_bps is null then '' else ' ' || {{ plain_text('link_bandwidth_bps') }} || ' bit/s' end
         || case when link_delay_ms is null then '' else ' ' || {{ plain_text('link_delay_ms') }} || ' ms' end
-        || case when link_aqm is null then '' else ' ' || replace({{ id_part('link_aqm') }}, ' ', '%20') end
+        || case when link_aqm is null then '' else ' ' || {{ id_part('link_aqm', separators='/ ') }} end
         || case
             when link_queue_limit_packets is null then ''
             else ' ' || {{ plain_text('link_queue_limit_packets') }} || ' packets'

@@ -1,12 +1,10 @@
 {#-
     Groups of an access network and the unit that is counted in each: `line` is a circuit, or a host where no circuit is known. Within a
-    circuit, the unit is the host. A name that is one of the words for groups begins with %. The values are SQL for the group's name and its unit, by kind of group.
+    circuit, the unit is the host. The values are SQL for the group's name and its unit, by kind of group.
 -#}
 {% macro groups_of_lines() -%}
     {%- set line = 'coalesce(circuit_key, client_host_key)' -%}
-    {%- set name -%}
-        case when {0} in ('all', 'unknown', 'withheld') then '%' || {0} else coalesce({0}, 'unknown') end
-    {%- endset -%}
+    {%- set words = ['all', 'withheld'] -%}
     {%- set plan -%}
         case
             when plan_down_bps is null or plan_up_bps is null then 'unknown'
@@ -26,10 +24,10 @@
     {{
         return({
             'all': ("'all'", line),
-            'site': (name.format('site_key'), line),
+            'site': (id_part('site_key', 'unknown', words, separators=''), line),
             'asn': ("coalesce(cast(asn as string), 'unknown')", line),
             'plan': (plan, line),
-            'circuit': (name.format('circuit_key'), 'client_host_key'),
+            'circuit': (id_part('circuit_key', 'unknown', words, separators=''), 'client_host_key'),
         })
     }}
 {%- endmacro %}

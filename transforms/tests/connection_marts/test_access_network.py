@@ -213,3 +213,35 @@ def test_with_a_minimum_of_one_each_circuit_is_served(
     assert {row["lower_ms"] for row in rows} == {None}
     assert all(row["group_name"].startswith("ck-") for row in rows)
     assert {*SMALL_SITES} <= {row["group_name"] for row in made.rows("from marts.access_delay")}
+
+
+def test_sites_named_like_groups_and_plans_of_nearly_one_speed_stay_apart(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sites = {"all": "100", "%all": "100", "withheld": "1.0001", "unknown": "1.0004", "": "0.0004"}
+    circuits = tmp_path / "ShapedDevices.csv"
+    (tmp_path / "in").mkdir()
+    with circuits.open("w") as devices, (tmp_path / "in" / "pping.json").open("w") as samples:
+        devices.write(
+            "Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,Download Min Mbps,Upload Min Mbps,"
+            "Download Max Mbps,Upload Max Mbps,Comment\n"
+        )
+        for number, (site, mbps) in enumerate(sites.items(), 1):
+            prefix, rtt_ns = f"198.51.100.{number}/32", number * 10_000_000
+            devices.write(f"c{number},c{number},d{number},d{number},{site},,{prefix},,1,1,{mbps},{mbps},\n")
+            sample = {"timestamp": 1_767_225_600_000_000_000, "ip_prefix": prefix, "count_rtt": 100}
+            print(json.dumps(sample | dict.fromkeys(("min_rtt", "mean_rtt", "max_rtt"), rtt_ns)), file=samples)
+    monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
+    made = Installation(Paths(tmp_path / "var"), repository / "models", ACCESS_MARTS)
+    made.ingest(tmp_path / "in", enrichment=Enrichment((), circuits=CircuitTable.load(circuits)))
+    made.build()
+    groups: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in made.rows("from marts.access_delay where metric = 'rtt' and hour_of_day is null"):
+        groups[row["group_kind"]][row["group_name"]] = row["lines"]
+    assert groups["site"] == {"%all": 1, "%25all": 1, "%withheld": 1, "%unknown": 1, "unknown": 1}
+    assert groups["plan"] == {
+        "100/100 Mbit/s": 2,
+        "1000100/1000100 bit/s": 1,
+        "1000400/1000400 bit/s": 1,
+        "400/400 bit/s": 1,
+    }
