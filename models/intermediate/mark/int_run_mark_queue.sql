@@ -1,7 +1,6 @@
 -- ECN marks according to the bottleneck's queue log and counters. If a log records the enqueue only after the discipline has handled the
--- packet, a mark made at enqueue looks like one that the packet arrived with, so such packets count only in the maximum. DualPI2 includes
--- step marks in its count of all marks, and counts a packet twice if coupling had already marked it (dualpi2_mark in Linux's
--- sch_dualpi2.c), so its counters give a range of packets.
+-- packet, a mark made at enqueue looks like one that the packet arrived with, so such packets count only in the maximum. DualPI2 may count
+-- a packet twice, so its counters give a range of packets.
 with
 
 runs as (
@@ -71,7 +70,7 @@ polled as (
         counters.device,
         counters.handle,
         counters.ecn_marked_packets,
-        coalesce(counters.step_marked_packets, 0) as step_marked_packets,
+        counters.step_marked_packets,
         counters.sent_packets,
         counters.backlog_packets,
         {{ places_of_polls('counters', ['device', 'handle']) }},
@@ -96,18 +95,16 @@ grown as (
     group by study_id, run_id, device, handle
 ),
 
-least_marks as (
-    select
-        *,
-        case when marks is not null then least(greatest(marks - step_marks, step_marks), marks) end as least_packets
-    from grown
-),
-
 judged as (
     select
-        *,
-        case when falls = 1 or least_packets > sent_packets + coalesce(backlog_max_packets, 0) then 1 else 0 end as is_damaged
-    from least_marks
+        study_id,
+        run_id,
+        marks,
+        {{ least_marked_packets('marks', 'step_marks') }} as least_packets,
+        case
+            when falls = 1 or {{ marks_exceed_packets('marks', 'step_marks', 'sent_packets', 'backlog_max_packets') }} then 1 else 0
+        end as is_damaged
+    from grown
 ),
 
 counted as (

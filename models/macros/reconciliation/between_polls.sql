@@ -80,3 +80,19 @@
         {%- endfor %}
     )
 {%- endmacro %}
+
+{#-
+    Least number of packets that a discipline marked. DualPI2 includes step marks in its count of all marks, and counts a packet twice if
+    coupling had already marked it (dualpi2_mark in Linux's sch_dualpi2.c).
+-#}
+{% macro least_marked_packets(marks, step_marks) -%}
+    case
+            when {{ marks }} is not null
+                then least(greatest({{ marks }} - coalesce({{ step_marks }}, 0), coalesce({{ step_marks }}, 0)), {{ marks }})
+        end
+{%- endmacro %}
+
+{#- Whether more packets were marked than left and were queued: a packet is marked when it enters or leaves a queue. -#}
+{% macro marks_exceed_packets(marks, step_marks, sent_packets, queued_packets) -%}
+    coalesce({{ least_marked_packets(marks, step_marks) }} > {{ sent_packets }} + coalesce({{ queued_packets }}, 0), false)
+{%- endmacro %}

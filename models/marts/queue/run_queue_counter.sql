@@ -29,6 +29,7 @@ polled as (
         counters.overlimits,
         counters.requeues,
         counters.ecn_marked_packets,
+        counters.step_marked_packets,
         counters.backlog_bytes,
         counters.backlog_packets,
         {{ places_of_polls('counters', ['device', 'handle']) }},
@@ -53,6 +54,7 @@ summarised as (
         {%- for column in counted %}
             {{ growth_between_polls(column) }} as {{ column }},
         {%- endfor %}
+        {{ growth_between_polls('step_marked_packets') }} as step_marked_packets,
         max(backlog_packets) as backlog_max_packets,
         max(backlog_bytes) as backlog_max_bytes
     from polled
@@ -63,11 +65,11 @@ judged as (
     select
         *,
         not falls
-        and {{ is_possible_growth(counted | reject('equalto', 'sent_bytes') | list, 'sent_bytes', 'polled_ms') }} as is_possible
+        and {{ is_possible_growth(counted | reject('equalto', 'sent_bytes') | list, 'sent_bytes', 'polled_ms') }} as is_possible,
+        {{ marks_exceed_packets('ecn_marked_packets', 'step_marked_packets', 'sent_packets', 'backlog_max_packets') }} as has_excess_marks
     from summarised
 ),
 
--- A packet is marked when it enters or leaves the queue, and counts as sent when it leaves. DualPI2 may count a packet twice.
 final as (
     select
         judged.study_id,
@@ -81,17 +83,7 @@ final as (
         judged.polled_ms,
         {%- for column in counted %}
             case
-                when
-                    judged.is_possible
-                    {%- if column == 'ecn_marked_packets' %}
-                        and not coalesce(
-                            judged.ecn_marked_packets
-                            > case judged.kind when 'dualpi2' then 2 else 1 end
-                            * (judged.sent_packets + coalesce(judged.backlog_max_packets, 0)),
-                            false
-                        )
-                    {%- endif %}
-                    then judged.{{ column }}
+                when judged.is_possible{{ ' and not judged.has_excess_marks' if column == 'ecn_marked_packets' }} then judged.{{ column }}
             end as {{ column }},
         {%- endfor %}
         judged.backlog_max_packets,
