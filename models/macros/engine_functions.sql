@@ -62,5 +62,10 @@
     equal values beyond them, so it is kept between the smallest and the largest.
 -#}
 {% macro ordered_mean(value) -%}
-    least(greatest({{ ordered_sum(value) }} / nullif(count({{ value }}), 0), min({{ value }})), max({{ value }}))
+    {{ clamped(ordered_sum(value) ~ ' / nullif(count(' ~ value ~ '), 0)', 'min(' ~ value ~ ')', 'max(' ~ value ~ ')') }}
+{%- endmacro %}
+
+{#- A value, or the bound that it is beyond: rounding puts a mean beyond the values that it is of. -#}
+{% macro clamped(value, lowest, highest) -%}
+    least(greatest({{ value }}, {{ lowest }}), {{ highest }})
 {%- endmacro %}

@@ -19,7 +19,7 @@
     and no less than the smallest of them.
 #}
 {% macro series_mean() -%}
-    least(greatest(cast(sum(cast(value as decimal(38, 6))) as double) / nullif(count(value), 0), min(value)), max(value))
+    {{ clamped('cast(sum(cast(value as decimal(38, 6))) as double) / nullif(count(value), 0)', 'min(value)', 'max(value)') }}
 {%- endmacro %}
 
 {# Names of the columns that identify a series, as one text: `look` renders macros without dbt, where they cannot return a list. #}

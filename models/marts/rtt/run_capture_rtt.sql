@@ -13,13 +13,13 @@ summarised as (
         role,
         cast(sum(rtt_samples) as bigint) as rtt_samples,
         cast(min(rtt_min_us) as double) / 1000 as rtt_min_ms,
-        least(
-            greatest(
-                cast(sum(cast(round(rtt_avg_us * rtt_samples) as bigint)) as double) / nullif(sum(rtt_samples), 0),
-                cast(min(rtt_min_us) as double)
-            ),
-            cast(max(rtt_max_us) as double)
-        ) / 1000 as rtt_avg_ms,
+        {{
+            clamped(
+                'cast(sum(cast(round(rtt_avg_us * rtt_samples) as bigint)) as double) / nullif(sum(rtt_samples), 0)',
+                'cast(min(rtt_min_us) as double)',
+                'cast(max(rtt_max_us) as double)',
+            )
+        }} / 1000 as rtt_avg_ms,
         cast(max(rtt_max_us) as double) / 1000 as rtt_max_ms,
         cast(sum(cast(round(srtt_avg_us * rtt_samples) as bigint)) as double) / nullif(sum(rtt_samples), 0) / 1000 as srtt_avg_ms,
         cast(min(handshake_rtt_us) as double) / 1000 as handshake_rtt_ms,

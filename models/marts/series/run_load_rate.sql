@@ -1,3 +1,10 @@
+{%- set mean -%}
+    coalesce(
+                cast(sum(cast(value * duration_s as decimal(38, 6))) as double)
+                / nullif(cast(sum(cast(duration_s as decimal(38, 6))) as double), 0),
+                cast(sum(cast(value as decimal(38, 6))) as double) / count(*)
+            )
+{%- endset -%}
 with
 
 rates as (
@@ -19,17 +26,7 @@ flow_rates as (
         role,
         measurement || '_' || coalesce(flow_direction, 'both') || '_' || sample_basis as rate_basis,
         flow_name,
-        least(
-            greatest(
-                coalesce(
-                    cast(sum(cast(value * duration_s as decimal(38, 6))) as double)
-                    / nullif(cast(sum(cast(duration_s as decimal(38, 6))) as double), 0),
-                    cast(sum(cast(value as decimal(38, 6))) as double) / count(*)
-                ),
-                min(value)
-            ),
-            max(value)
-        ) as rate_bps
+        {{ clamped(mean, 'min(value)', 'max(value)') }} as rate_bps
     from rates
     group by study_id, run_id, role, measurement, flow_direction, sample_basis, flow_name
 ),
