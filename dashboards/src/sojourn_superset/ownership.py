@@ -25,7 +25,7 @@ LONGEST_TEXT = 2**16
 #: Columns of texts that people read, and the most characters of each.
 READ = frozenset(("description", "certified_by", "certification_details", "descr", "long_descr"))
 LONGEST_READ = 2**12
-#: Characters of all texts of a dataset's columns, or of its metrics, before and after a change together.
+#: Characters of all texts of a dataset's columns, or of its metrics, that a request changes.
 LONGEST_TEXTS = 2**20
 #: Columns with other bounds: what a dashboard of many charts and filters has, and what SQL Lab tells of a table.
 LONGEST_OF = {
@@ -68,7 +68,6 @@ def _bounded_update(model: Any, update: Callable[..., None]) -> Callable[..., No
 
     def bounded(dataset: Any, parts: list[dict[str, Any]], **options: Any) -> None:
         if _is_restricted():
-            from sqlalchemy import String, func
             from superset import db
 
             _require_own(db.session, dataset)
@@ -76,11 +75,14 @@ def _bounded_update(model: Any, update: Callable[..., None]) -> Callable[..., No
             given = [(columns[name], value) for part in parts for name, value in part.items() if name in columns]
             for column, value in given:
                 _refuse_long(model.__name__, column, value)
-            texts = [column for column in columns.values() if isinstance(column.type, String)]
-            kept = db.session.query(func.sum(sum(func.length(func.coalesce(column, "")) for column in texts)))
-            size = kept.filter(model.table_id == dataset.id).scalar() or 0
-            size += sum(len(value) for _, value in given if isinstance(value, str))
-            if size > LONGEST_TEXTS:
+            # A part with a number keeps what it is not given; stored parts that are not named are deleted.
+            stored = {part.id: part for part in db.session.query(model).filter(model.table_id == dataset.id)}
+            texts = (
+                part[name] if name in part else getattr(stored.get(part.get("id")), name, None)
+                for part in parts
+                for name in columns
+            )
+            if sum(len(text) for text in texts if isinstance(text, str)) > LONGEST_TEXTS:
                 raise _refusal(model.__name__, f"those of a dataset have texts of at most {LONGEST_TEXTS:,} characters")
         update(dataset, parts, **options)
 

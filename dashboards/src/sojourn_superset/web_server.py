@@ -34,7 +34,7 @@ from sojourn_superset.log_handlers import WatchedFile
 from sojourn_superset.turns import Dispatcher, Whose, by_address, site
 
 CONNECTIONS = 1_000
-"""Most connections at a time. Each takes a file handle, and as many as OPEN_FILES / CONNECTIONS with its answer."""
+"""Most connections at a time. Each takes a file handle, and up to three more while it is answered (see OPEN_FILES)."""
 OPEN_FILES = 4 * CONNECTIONS
 """File handles that the process may open, if its hard limit allows: many systems begin with 1,024."""
 SPARE_CONNECTIONS = 20
