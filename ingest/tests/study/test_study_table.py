@@ -7,6 +7,7 @@ import pytest
 
 from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.formats.interface import Context, InputError, Reading, Source
+from sojourn_ingest.formats.registry import Registry
 from sojourn_ingest.formats.study.study_description import bundled_description_paths, parse_description, steps_of
 from sojourn_ingest.formats.study.study_table import KnownStudy, StudyTable, tables_of
 from sojourn_ingest.schema.shared_columns import LONGEST_RUN_S
@@ -233,6 +234,20 @@ def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_pa
     assert not runs.recognises(source_of(path))
     path.write_text("id,kind,mbit,delay,queue,when\r\n")
     assert runs.recognises(source_of(path))
+
+
+def test_of_studies_with_the_same_tables_the_nearest_description_counts(tmp_path: Path) -> None:
+    descriptions = [tmp_path / name / "study.yaml" for name in ("one", "two")]
+    tables = [tmp_path / name for name in ("one/runs.csv", "two/deep/runs.csv", "runs.csv")]
+    for path in (*descriptions, *tables):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        study_id = path.parent.name
+        text = DESCRIPTION.replace("study_id: example", f"study_id: {study_id}")
+        path.write_text(text if path.suffix == ".yaml" else "id,kind,mbit,delay,queue,when\n")
+    registry = Registry(descriptions)
+    assert [registry.recognise(source_of(path)).described_study for path in tables[:2]] == ["one", "two"]
+    with pytest.raises(InputError, match="study_table:one/runs and study_table:two/runs; put each description into"):
+        registry.recognise(source_of(tables[2]))
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,24 @@ def is_description(path: Path) -> bool:
     return any(is_marked(head, marker) for marker in (STUDY, CONNECTIONS, QUEUE_LOG))
 
 
+def _described_nearest(path: Path, formats: list[Format]) -> Format:
+    """Return the format whose description is the fewest folders away from a table: studies may have the same tables.
+
+    Raises
+    ------
+    InputError
+        If two descriptions are equally near.
+    """
+    # The folders that only one of both is in are those on the way from one to the other.
+    steps = {at: len({*path.parents} ^ {*at.parents}) for one in formats if (at := one.described_at) is not None}
+    nearest = sorted(at for at in steps if steps[at] == min(steps.values()))
+    if len(nearest) > 1:
+        names = " and ".join(one.name for one in formats if one.described_at in nearest)
+        message = f"recognised as {names}; put each description into the folder of its own tables"
+        raise InputError("unrecognised_format", message, 0)
+    return next(one for one in formats if one.described_at == nearest[0])
+
+
 class Registry:
     """The formats of one ingest: the fixed ones, and the tables of which a description is at hand."""
 
@@ -175,7 +193,11 @@ class Registry:
         raise InputError("unrecognised_format", self._describe(source), 0)
 
     def _recognising(self, source: Source) -> Format | None:
-        return next((candidate for candidate in self.formats if candidate.recognises(source)), None)
+        candidates = (candidate for candidate in self.formats if candidate.recognises(source))
+        chosen = next(candidates, None)
+        if chosen is None or chosen.described_at is None:
+            return chosen
+        return _described_nearest(source.path, [chosen, *(one for one in candidates if one.described_at is not None)])
 
     def _recognising_first(self, source: Source) -> Format | None:
         """Return the format of the first element of a list."""
