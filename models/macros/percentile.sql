@@ -1,11 +1,24 @@
-{#- Interpolation rounds, so that a quartile may be beyond a median or an extreme that is next to it. -#}
-
-{#- Lower quartile of a group's values, between the smallest and the median. -#}
-{% macro lower_quartile(value) -%}
-    greatest(least(percentile_cont(0.25) within group (order by {{ value }}), median({{ value }})), min({{ value }}))
-{%- endmacro %}
-
-{#- Upper quartile of a group's values, between the median and the largest. -#}
-{% macro upper_quartile(value) -%}
-    least(greatest(percentile_cont(0.75) within group (order by {{ value }}), median({{ value }})), max({{ value }}))
+{#-
+    Percentile of a group's values, interpolated as percentile_cont does: 5, 25, 50, 75 or 95. Interpolation rounds, even between equal
+    values, so a percentile is kept between the extremes, and the median between the two values in the middle. Then each is kept on its
+    side of the next one towards the median.
+-#}
+{% macro percentile(value, percent) -%}
+    {%- if percent == 50 -%}
+        {{
+            clamped(
+                'median(' ~ value ~ ')',
+                'percentile_disc(0.5) within group (order by ' ~ value ~ ')',
+                'percentile_disc(0.5) within group (order by ' ~ value ~ ' desc)',
+            )
+        }}
+    {%- else -%}
+        {%- set inner = percentile(value, {5: 25, 25: 50, 75: 50, 95: 75}[percent]) -%}
+        {%- set interpolated = 'percentile_cont(' ~ percent / 100 ~ ') within group (order by ' ~ value ~ ')' -%}
+        {%- if percent < 50 -%}
+            {{ clamped(interpolated, 'min(' ~ value ~ ')', inner) }}
+        {%- else -%}
+            {{ clamped(interpolated, inner, 'max(' ~ value ~ ')') }}
+        {%- endif -%}
+    {%- endif -%}
 {%- endmacro %}

@@ -43,9 +43,9 @@ selected_runs as (
         demand_id,
         count(rate_bps) as demand_runs,
         count(case when is_excluded then 1 end) as excluded_runs,
-        median(rate_bps) as demand_bps,
-        {{ lower_quartile('rate_bps') }} as demand_q1_bps,
-        {{ upper_quartile('rate_bps') }} as demand_q3_bps
+        {{ percentile('rate_bps', 50) }} as demand_bps,
+        {{ percentile('rate_bps', 25) }} as demand_q1_bps,
+        {{ percentile('rate_bps', 75) }} as demand_q3_bps
     from counted
     group by demand_id
 ),

@@ -18,9 +18,9 @@
                     / 1000000
         end as utilisation_standard_deviation_ratio,
         min(utilisation_ratio) as utilisation_min_ratio,
-        {{ lower_quartile('utilisation_ratio') }} as utilisation_q1_ratio,
-        median(utilisation_ratio) as utilisation_median_ratio,
-        {{ upper_quartile('utilisation_ratio') }} as utilisation_q3_ratio,
+        {{ percentile('utilisation_ratio', 25) }} as utilisation_q1_ratio,
+        {{ percentile('utilisation_ratio', 50) }} as utilisation_median_ratio,
+        {{ percentile('utilisation_ratio', 75) }} as utilisation_q3_ratio,
         max(utilisation_ratio) as utilisation_max_ratio
 {%- endmacro %}
 

@@ -24,9 +24,9 @@ quartiles as (
         basis,
         count(case when exclusion_reason is null then 1 end) as runs,
         count(exclusion_reason) as excluded_runs,
-        {{ lower_quartile('case when exclusion_reason is null then metric_value end') }} as value_q1,
-        median(case when exclusion_reason is null then metric_value end) as value_median,
-        {{ upper_quartile('case when exclusion_reason is null then metric_value end') }} as value_q3,
+        {{ percentile('case when exclusion_reason is null then metric_value end', 25) }} as value_q1,
+        {{ percentile('case when exclusion_reason is null then metric_value end', 50) }} as value_median,
+        {{ percentile('case when exclusion_reason is null then metric_value end', 75) }} as value_q3,
         min(case when exclusion_reason is null then metric_value end) as value_min,
         max(case when exclusion_reason is null then metric_value end) as value_max
     from metrics

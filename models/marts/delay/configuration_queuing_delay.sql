@@ -59,9 +59,9 @@ summarised as (
         cast(sum(case when is_counted then mean_ns end) as double) as sum_ns,
         cast(sum(case when is_counted then mean_us end) as double) as sum_us,
         cast(sum(case when is_counted then mean_us * mean_us end) as double) as sum_of_squares,
-        {{ lower_quartile('case when is_counted then mean_ms end') }} as mean_q1_ms,
-        median(case when is_counted then mean_ms end) as mean_median_ms,
-        {{ upper_quartile('case when is_counted then mean_ms end') }} as mean_q3_ms
+        {{ percentile('case when is_counted then mean_ms end', 25) }} as mean_q1_ms,
+        {{ percentile('case when is_counted then mean_ms end', 50) }} as mean_median_ms,
+        {{ percentile('case when is_counted then mean_ms end', 75) }} as mean_q3_ms
     from run_means
     group by
         configuration_id,

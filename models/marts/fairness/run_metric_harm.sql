@@ -108,9 +108,9 @@ demands as (
         basis,
         count(quantity) as demand_runs,
         count(case when is_excluded then 1 end) as demand_excluded_runs,
-        median(quantity) as demand,
-        {{ lower_quartile('quantity') }} as demand_q1,
-        {{ upper_quartile('quantity') }} as demand_q3
+        {{ percentile('quantity', 50) }} as demand,
+        {{ percentile('quantity', 25) }} as demand_q1,
+        {{ percentile('quantity', 75) }} as demand_q3
     from solo_quantities
     group by demand_id, harm_metric, basis
 ),

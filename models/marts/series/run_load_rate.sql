@@ -42,7 +42,7 @@ summarised as (
         min(rate_bps) as flow_min_rate_bps,
         max(rate_bps) as flow_max_rate_bps,
         cast(sum(cast(rate_bps / 1000 as decimal(38, 9))) as double) as rate_kbps_sum,
-        cast(sum(cast(rate_bps / 1000 * (rate_bps / 1000) as decimal(38, 12))) as double) as rate_kbps_square_sum
+        {{ ordered_sum('rate_bps / 1000 * (rate_bps / 1000)') }} as rate_kbps_square_sum
     from flow_rates
     group by study_id, run_id, role, rate_basis
 ),
