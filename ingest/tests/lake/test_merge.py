@@ -307,6 +307,44 @@ def test_a_path_with_other_content_in_each_lake_is_refused(tmp_path: Path) -> No
     assert not (tmp_path / "all").exists()
 
 
+def recording(folder: Path, *parts: int) -> Path:
+    """Write files of one recording of three, of four packets each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in parts:
+        frames = [udp_frame(bytes([number] * 20), (HOST, 1000)) for _ in range(4)]
+        write_pcap(folder / f"t.pcap0{number}", frames, first_ns=(1_700_000_000 + number) * 10**9)
+    return folder
+
+
+@pytest.mark.parametrize("parts", [((0, 1), (0, 1, 2)), ((0, 1, 2), (0, 1)), ((0, 1), (1, 2)), ((1,), (0, 1))])
+def test_recordings_that_share_files_and_differ_are_refused(
+    tmp_path: Path, parts: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    a, b = (recording(tmp_path / "data" / name, *of) for name, of in zip("ab", parts, strict=True))
+    ingest(tmp_path / "one", a)
+    ingest(tmp_path / "two", b)
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all", status=1)
+    assert f"recordings that share files and differ between the lakes (2): {a / 't.pcap0'}" in said
+    assert said.endswith("; ingest all files of the recording into both")
+    assert not (tmp_path / "all").exists()
+    whole = recording(tmp_path / "data" / "c", 0, 1, 2)
+    ingest(tmp_path / "one", whole)
+    ingest(tmp_path / "two", whole)
+    merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    lake = Lake(tmp_path / "all" / "lake")
+    assert sum(row["fwd_packets"] for row in rows_of(lake, "flow")) == 12
+    assert facts(lake) == facts(ingest(tmp_path / "union", a, b, whole))
+
+
+def test_a_recording_of_both_labs_is_there_once(tmp_path: Path) -> None:
+    folders = [recording(tmp_path / "data" / name, 0, 1, 2) for name in "ab"]
+    for name, folder in zip(("one", "two"), folders, strict=True):
+        ingest(tmp_path / name, folder)
+    said = merged(tmp_path / "one", tmp_path / "two", "--into", tmp_path / "all")
+    assert "1 with the same content as another path" in said
+    assert facts(Lake(tmp_path / "all" / "lake")) == facts(ingest(tmp_path / "union", *folders))
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_facts_that_stayed_for_a_copy_are_merged_with_those_of_the_copy(tmp_path: Path, order: tuple[int, int]) -> None:
     data = tmp_path / "data"

@@ -34,6 +34,7 @@ _NUMBER = re.compile(r"\d+")
 _SHOWN = 3
 _OTHER_PATHS = "ingest the files of one of them into a new lake with another --root"
 _OTHER_SUBJECTS = "ingest the same description into both"
+_OTHER_RECORDINGS = "ingest all files of the recording into both"
 _OTHER_RUNS = "give the runs of one of them another study or name in their manifests, and ingest them again"
 
 
@@ -103,7 +104,7 @@ def plan_merge(lakes: Sequence[Lake]) -> MergePlan:
     _refuse_differing(lakes, _contents_by_path, "paths whose content differs between the lakes", _OTHER_PATHS)
     _refuse_differing(lakes, _contents_by_subject, "subjects that the lakes describe differently", _OTHER_SUBJECTS)
     _refuse_differing(lakes, _contents_by_run, "runs with the same name but different files", _OTHER_RUNS)
-    _refuse_split_recordings(lakes)
+    _refuse_overlapping_recordings(lakes)
     by_path: dict[tuple[str, str], tuple[Lake, Commit]] = {}
     revisions: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     same_paths = 0
@@ -183,14 +184,14 @@ def _refuse_differing(lakes: Sequence[Lake], contents: Callable[[Lake], Contents
     _refuse(sorted(differing), what, remedy)
 
 
-def _refuse_split_recordings(lakes: Sequence[Lake]) -> None:
-    parts = {part.content_hash for lake in lakes for commit in lake.live() for part in commit.parts}
-    alone = [c.source_path for lake in lakes for c in lake.live() if c.holds_facts and c.content_hash in parts]
-    _refuse(
-        sorted(alone),
-        "files that are part of a recording in one lake and separate in another",
-        "ingest all files of the recording into both",
-    )
+def _refuse_overlapping_recordings(lakes: Sequence[Lake]) -> None:
+    """Refuse recordings, of one file or several, that have some of their files in common: these would count twice."""
+    differing: set[str] = set()
+    for content in {part.content_hash for lake in lakes for commit in lake.live() for part in commit.parts}:
+        holders = [[one for one in lake.holding_facts(content) if one.holds_facts] for lake in lakes]
+        if len({frozenset(one.content_hash for one in of_lake) for of_lake in holders if of_lake}) > 1:
+            differing |= {one.source_path for of_lake in holders for one in of_lake}
+    _refuse(sorted(differing), "recordings that share files and differ between the lakes", _OTHER_RECORDINGS)
 
 
 def _refuse(names: Sequence[str], what: str, remedy: str) -> None:
