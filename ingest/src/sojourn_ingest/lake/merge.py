@@ -12,15 +12,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sojourn_ingest.forgotten import listed
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
-from sojourn_ingest.lake.purge import of_source
+from sojourn_ingest.lake.shared_rows import SharedRows, SourceKey
 from sojourn_ingest.lake.stored_commits import LakeDamagedError
 from sojourn_ingest.lake.verification import Damage, check_files, damage_message, stored_files
 from sojourn_ingest.operator_error import OperatorError
@@ -240,28 +240,69 @@ def merge(plan: MergePlan, target: Lake) -> int:
     """
     refuse_other(plan, target)
     there = {commit.name for commit in target.live()}
-    written, sources = 0, _Sources()
-    for one in plan.commits:
+    missing = [one for one in plan.commits if one.draft.name not in there]
+    places = {lake: number for number, lake in enumerate(dict.fromkeys(one.lake for one in missing))}
+    # Commits that share files come one after the other, in the order of their rows in most of these.
+    missing.sort(key=lambda one: (places[one.lake], _shared(one), one.source.content_hash, one.source.decoder_version))
+    sources = _Sources(missing)
+    for one in missing:
         draft = one.draft
-        if draft.name in there:
-            continue
         files = tuple(_copied(one, file, target, sources) for file in one.facts)
         outcomes = target.write_outcomes(draft.name, _outcomes(one, sources))
         target.replace_commit(replace(draft, files=(*files, outcomes)))
-        written += 1
-    return written
+    return len(missing)
 
 
 def _facts(commit: Commit) -> list[DataFile]:
     return [file for file in commit.files if file.table != OUTCOMES]
 
 
-class _Sources:
-    """The files that a merge takes rows of: each is checked once, however many commits share it."""
+def _shared(one: MergedCommit) -> list[str]:
+    """Return the shared files that a commit has rows in, that with its outcomes first."""
+    moved = {file: one.lake.place_of(file) for file in (_outcome_file(one.source), *one.facts)}
+    return [place for file, place in moved.items() if place != file.path]
 
-    def __init__(self) -> None:
+
+def _outcome_file(commit: Commit) -> DataFile:
+    return next(file for file in commit.files if file.table == OUTCOMES)
+
+
+def _key(commit: Commit) -> SourceKey:
+    return commit.content_hash, commit.decoder_version
+
+
+class _Sources:
+    """The files that a merge takes rows of: each is checked once, and read for many commits that share it.
+
+    ``commits`` are those that rows are taken for, in this order.
+    """
+
+    def __init__(self, commits: Iterable[MergedCommit] = ()) -> None:
         self._stored: dict[Lake, dict[str, tuple[DataFile, tuple[Commit, ...]]]] = {}
         self._checked: set[tuple[Lake, str]] = set()
+        self._wanted: defaultdict[tuple[Lake, str], dict[SourceKey, int]] = defaultdict(dict)
+        for one in commits:
+            for file in one.facts:
+                if (place := one.lake.place_of(file)) != file.path:
+                    self._wanted[one.lake, place][_key(one.source)] = file.rows
+        # Of each table the one that was read last, so that memory does not grow with the number of files.
+        self._rows: dict[str, tuple[tuple[Lake, str], SharedRows]] = {}
+        self._outcomes: tuple[tuple[Lake, str], _Outcomes] | None = None
+
+    def rows(self, lake: Lake, file: DataFile) -> SharedRows:
+        """Return the rows of the file that now has those of a commit's file, if it is as it was written."""
+        place = (lake, lake.place_of(file))
+        last = self._rows.pop(file.table, None)
+        rows = last[1] if last and last[0] == place else SharedRows(self.checked(*place), self._wanted[place])
+        self._rows[file.table] = (place, rows)
+        return rows
+
+    def outcomes(self, lake: Lake, file: DataFile) -> _Outcomes:
+        """Return the outcomes in the file that now has those of a commit, if it is as it was written."""
+        place = (lake, lake.place_of(file))
+        if self._outcomes is None or self._outcomes[0] != place:
+            self._outcomes = (place, _Outcomes(self.checked(*place)))
+        return self._outcomes[1]
 
     def checked(self, lake: Lake, place: str) -> Path:
         """Return the local file of an object whose rows are to be rewritten, if it has the hash that was recorded.
@@ -287,9 +328,7 @@ def _copied(one: MergedCommit, file: DataFile, target: Lake, sources: _Sources) 
     if place == file.path:
         shutil.copyfile(one.lake.storage.local(place), draft)
     else:
-        source = sources.checked(one.lake, place)
-        select = of_source(one.source.content_hash, one.source.decoder_version)
-        _write_selected(source, draft, select(_keys(source)))
+        sources.rows(one.lake, file).write(_key(one.source), draft)
     kept = target.storage.keep(file.path, draft)
     if place == file.path and file.sha256 not in (None, kept.sha256):
         # The copy is compared, so that the source is read once, and what was read is what was checked.
@@ -299,33 +338,30 @@ def _copied(one: MergedCommit, file: DataFile, target: Lake, sources: _Sources) 
     return replace(file, size_bytes=kept.size_bytes, sha256=kept.sha256)
 
 
-def _keys(source: Path) -> pa.Table:
-    return pq.read_table(source, columns=["source_hash", "decoder_version"])
+class _Outcomes:
+    """The rows of a file of outcomes, found by path, content and version."""
 
+    def __init__(self, path: Path) -> None:
+        self._rows = pq.read_table(path).combine_chunks()
+        self._numbers: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+        columns = (self._rows.column(name).to_pylist() for name in ("source_path", "content_hash", "decoder_version"))
+        for number, key in enumerate(zip(*columns, strict=True)):
+            self._numbers[key].append(number)
 
-def _write_selected(source: Path, draft: Path, selected: pa.ChunkedArray) -> None:
-    with pq.ParquetFile(source) as file, pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer:
-        start = 0
-        for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            mask = selected.slice(start, rows)
-            start += rows
-            if pc.any(mask).as_py():
-                writer.write_table(file.read_row_group(group).filter(mask))
+    def of(self, commit: Commit) -> list[dict[str, Any]]:
+        """Return the outcomes of a commit and of its parts, in the order of the file."""
+        contents = {(commit.source_path, commit.content_hash)}
+        contents |= {(part.source_path, part.content_hash) for part in commit.parts}
+        numbers = (number for key in contents for number in self._numbers.get((*key, commit.decoder_version), ()))
+        rows: list[dict[str, Any]] = self._rows.take(sorted(numbers)).to_pylist()
+        return rows
 
 
 def _outcomes(one: MergedCommit, sources: _Sources) -> pa.Table:
     """Return the outcomes of a commit, which say where the facts of its content now are."""
-    commit = one.source
-    contents = {(commit.source_path, commit.content_hash), *((p.source_path, p.content_hash) for p in commit.parts)}
-    file = next(file for file in commit.files if file.table == OUTCOMES)
-    rows = [
-        row
-        for row in pq.read_table(sources.checked(one.lake, one.lake.place_of(file))).to_pylist()
-        if (row["source_path"], row["content_hash"]) in contents and row["decoder_version"] == commit.decoder_version
-    ]
+    rows = sources.outcomes(one.lake, _outcome_file(one.source)).of(one.source)
     for row in rows:
-        if one.holder is not None and row["source_path"] == commit.source_path:
+        if one.holder is not None and row["source_path"] == one.source.source_path:
             row["duplicate_of"] = one.holder
     return pa.Table.from_pylist(rows, schema=TABLES[OUTCOMES].arrow_schema())
 
