@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -43,6 +43,30 @@ def test_filters_of_others_use_up_nothing_that_a_chart_needs() -> None:
     others = [filters("a='x' or" + " " * (3_900 + number) + "a='z' or a='x y'") for number in range(20)]
     same_words = [filters("a='y' or" + " " * (3_900 + number) + "a='x'") for number in range(20)]
     assert of_no_chart([asked], [*others, *same_words, filters("a='x' or a='y'")], "sqlite") == set()
+
+
+@pytest.mark.parametrize(
+    ("text_of", "fewest", "most"),
+    [
+        # In the order of the bits of a number: without and with blanks, and in lower and upper case.
+        (lambda bits: bits.replace("0", "+a").replace("1", "+\n a"), 1, 1),
+        (lambda bits: bits.replace("0", "+a").replace("1", "+A"), 60, 80),
+        (lambda bits: bits.replace("0", "+a").replace("1", "+A") + "\n" * 1_500, 60, 80),
+    ],
+)
+def test_filters_that_differ_in_blanks_are_parsed_once_and_others_within_a_bound(
+    text_of: Callable[[str], str], fewest: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    rewritten = chart_expressions._rewritten
+    monkeypatch.setattr(chart_expressions, "_rewritten", lambda *clause: parsed.append(clause[0]) or rewritten(*clause))
+    clauses = [text_of(f"{number:010b}") + "- '" + "b" * 2_000 + " c'" for number in range(600)]
+    asked = "(" + clauses[0].upper() + ")"
+    assert of_no_chart([asked], map(filters, clauses), "sqlite") == {asked}
+    assert fewest <= len(parsed) <= most
+    own = "(a = 1 + a)"
+    charts = [filters("a=1+  a"), *map(filters, clauses)]
+    assert of_no_chart([own, asked], charts, "sqlite") == {asked}
 
 
 def test_charts_are_not_read_for_filters_if_none_is_asked_for() -> None:

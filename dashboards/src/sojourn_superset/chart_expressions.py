@@ -38,8 +38,11 @@ LONGEST_CLAUSE = 4_000
 #: Characters that are written in JSON as they are; and an escape of one of them, which hardly any program writes.
 PLAIN = re.compile(r"[A-Za-z0-9_ .,()*]+")
 ESCAPED = re.compile(r"\\u00(?:2[089aceACE]|3\d|[4-7])")
-#: Characters of all filters that are parsed for a request.
+#: Characters of all filters that are parsed for a request, and of those that differ from its own in blanks and case.
 LONGEST_PARSED = 20_000
+LONGEST_ALIKE = 150_000
+#: Parts of SQL between which blanks mean nothing. A comment ends with its line.
+PARTS_OF_SQL = re.compile(r"""(?:'[^']*'?)+|(?:"[^"]*"?)+|(?:`[^`]*`?)+|\[[^]]*]?|--.*|[\w.]+|[(),]|[^\w.\s'"`[(),]+""")
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.
@@ -93,7 +96,8 @@ def of_no_chart(asked: Iterable[str], charts: Iterable[str], dialect: str) -> se
     squeezed = {_squeezed(each) for each in other}
     # Browsers put each filter of a clause into brackets.
     asks_clause = any(each.startswith("(") for each in other)
-    left = LONGEST_PARSED
+    left, left_alike = LONGEST_PARSED, LONGEST_ALIKE
+    alike: set[str] = set()
     later: set[str] = set()
     for text in charts:
         has_filters = asks_clause and ('"adhoc_filters"' in text or bool(ESCAPED.search(text)))
@@ -107,8 +111,14 @@ def of_no_chart(asked: Iterable[str], charts: Iterable[str], dialect: str) -> se
             if len(clause) > LONGEST_CLAUSE:
                 continue
             if _squeezed(clause) in squeezed:
-                # Others cannot use up what is left with filters of their own.
-                other.discard(_rewritten(clause, dialect))
+                # Others use up little of what is left with filters of their own: those with the same parts are one.
+                parts = "\n".join(PARTS_OF_SQL.findall(clause))
+                # A blank takes far less time to parse.
+                cost = max(len(parts), len(clause) // 10)
+                if parts not in alike and cost <= left_alike:
+                    alike.add(parts)
+                    left_alike -= cost
+                    other.discard(_rewritten(clause, dialect))
             elif _words(clause) not in words:
                 later.add(clause)
             elif other and len(clause) <= left:
