@@ -168,6 +168,12 @@ def columns_and_metrics(author: Any) -> dict[str, int]:
     }
     answers = {name: author.status("PUT", path, change) for name, change in changes.items()}
     replaced = {"columns": [{**column, "expression": long}]}
+    # What is given by its number alone keeps its texts.
+    for name, new in (("within", ("b", "c")), ("beyond, with earlier ones", ("d",))):
+        earlier = author.client.get(path).get_json()["result"]["columns"]
+        kept_columns = [{key: each[key] for key in ("id", "column_name")} for each in earlier]
+        added = [{"column_name": each, "expression": long[:50_000]} for each in new]
+        answers[name] = author.status("PUT", path, {"columns": [*kept_columns, *added]})
     return {**answers, "columns replaced": author.status("PUT", f"{path}?override_columns=true", replaced)}
 
 

@@ -234,6 +234,7 @@ def as_xlsx(quote_formulas: Callable[[Any], Any], rows: Any, **options: Any) -> 
 
 def bound_charts() -> None:
     """Have Superset keep the bounds."""
+    from superset import db
     from superset.charts import client_processing
     from superset.commands.chart.exceptions import TimeRangeParseFailError
     from superset.commands.streaming_export.base import BaseStreamingCSVExportCommand
@@ -293,6 +294,9 @@ def bound_charts() -> None:
             return data_for(dataset, charts)
         except malformed:
             return data_for(dataset, [chart for chart in charts if is_readable(chart)])
+        finally:
+            # A dashboard asks each of its datasets, and holds all of them: without this, also all of their columns.
+            db.session.expire(dataset, ("columns", "metrics"))
 
     Slice.get_query_context = readable_context
     Slice.form_data = property(form_of_members)

@@ -25,8 +25,8 @@ LONGEST_TEXT = 2**16
 #: Columns of texts that people read, and the most characters of each.
 READ = frozenset(("description", "certified_by", "certification_details", "descr", "long_descr"))
 LONGEST_READ = 2**12
-#: Characters of all texts of a dataset's columns, or of its metrics, that a request changes.
-LONGEST_TEXTS = 2**20
+#: Characters of all texts of a dataset's columns, or of its metrics: a dashboard sends those of many datasets at once.
+LONGEST_TEXTS = 2**17
 #: Columns with other bounds: what a dashboard of many charts and filters has, and what SQL Lab tells of a table.
 LONGEST_OF = {
     ("Dashboard", "position_json"): 2**18, ("Dashboard", "json_metadata"): 2**18, ("TableSchema", "description"): 2**16,
