@@ -3,7 +3,8 @@
 Superset lists users and roles, with e-mail addresses, to whoever may read a dashboard, as possible owners. Its own
 setting for that (`EXTRA_RELATED_QUERY_FILTERS`) holds neither for all lists nor for users that are asked for by their
 number. It also lists the dashboards of a chart, and the charts and dashboards that use a dataset, drafts of others
-among them, with the filters of each dashboard.
+among them, with the filters of each dashboard. It shows a tab of SQL Lab with any query that a request says is the
+latest of the tab.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def hide_other_users() -> None:
 
 
 def hide_other_objects() -> None:
-    """Have Superset list, of what uses a chart or a dataset, only what the user may see."""
+    """Have Superset list, of what uses a chart, a dataset or a query, only what the user may see."""
     # Superset's own modules can be imported only now that it is configured.
     from flask import has_request_context
     from sqlalchemy import null
@@ -59,6 +60,7 @@ def hide_other_objects() -> None:
     from superset.daos.dataset import DatasetDAO
     from superset.models.dashboard import Dashboard
     from superset.models.slice import Slice
+    from superset.models.sql_lab import TabState
 
     def seen(dao: Any, *columns: Any) -> Any:
         """Return a query for columns of what the user sees; whole charts and dashboards have long texts."""
@@ -112,5 +114,15 @@ def hide_other_objects() -> None:
         return result
 
     schema.dump = dump_seen
+    tab_to_dict = TabState.to_dict
+
+    def tab_with_own_query(tab: Any) -> dict[str, Any]:
+        """Return a tab of SQL Lab: the latest query that a request has given it may be someone else's."""
+        result: dict[str, Any] = tab_to_dict(tab)
+        if tab.latest_query is not None and tab.latest_query.user_id != tab.user_id:
+            result["latest_query"] = None
+        return result
+
+    TabState.to_dict = tab_with_own_query
     ChartRestApi.pre_get_list = lambda _api, response: keep_seen(response["result"])
     DatasetDAO.get_related_objects = staticmethod(seen_of_dataset)
