@@ -103,6 +103,12 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
     )
     answers["beside odd charts"] = viewer.expressions_and_operations()
     answers["texts of dashboards in lists"] = texts_of_dashboards(app, author)
+    draft = author.client.post("/api/v1/dashboard/", json={"dashboard_title": "draft"}, headers=author.headers)
+    path = f"/api/v1/dashboard/{draft.get_json()['id']}/permalink"
+    key = author.client.post(path, json={}, headers=author.headers).get_json()["key"]
+    answers["permalink of a draft"] = [
+        each.status("GET", f"/api/v1/dashboard/permalink/{key}") for each in (author, viewer)
+    ]
     answers["columns and metrics"] = columns_and_metrics(author)
     answers["tables of a tab"] = tables_of_a_tab(app, author)
     for number in range(3):

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import sys
+import uuid
 from typing import Any
 from urllib.parse import quote
 
@@ -59,6 +60,7 @@ TAG = "of somebody else"
 #: A statement of the administrator, as the source of a chart.
 STATEMENT = {"id": OTHERS, "type": "query"}
 STATEMENT_NAME, OF_STATEMENT = "of others", "SELECT 1 AS one"
+DRAFT = uuid.uuid4()
 #: Users by the column of SECURITY.md that says what they can do.
 ROLES = {
     "viewer": ("Sojourn viewer",),
@@ -142,6 +144,12 @@ class Asking:
         metadata = answer.get("result", {}).get("metadata") or {"dashboards": []}
         listed |= {("dashboards", dashboard["id"]) for dashboard in metadata["dashboards"]}
         return 200 if listed & (of_others | {("dashboards", 0)}) else 403
+
+    def draft(self) -> int:
+        """Return the status of a draft of someone else, the least by each of its addresses."""
+        api = "/api/v1/dashboard/{}"
+        addresses = ("/superset/dashboard/{}/", *(api + part for part in ("", "/charts", "/datasets", "/tabs")))
+        return min(self.status("GET", address.format(key)) for key in (OTHERS, DRAFT) for address in addresses)
 
     def statement_of_others(self) -> int:
         """Return the status of a statement of someone else; 200 also if a tab of one's own shows it."""
@@ -310,6 +318,7 @@ class Asking:
             "export assets": self.status("GET", "/api/v1/assets/export/"),
             "export a dashboard with its rows": self.status("GET", "/api/v1/dashboard/1/export_as_example/"),
             "list others' drafts": self.drafts(app),
+            "open others' drafts": self.draft(),
             "open addresses that no page for readers and authors requests": self.other_endpoints(app),
         }
 
@@ -325,6 +334,7 @@ def main() -> None:
         from superset.connectors.sqla.models import SqlaTable, TableColumn
         from superset.models.annotations import AnnotationLayer
         from superset.models.core import CssTemplate, Theme
+        from superset.models.dashboard import Dashboard
         from superset.models.slice import Slice
         from superset.models.sql_lab import Query, SavedQuery, TableSchema, TabState
         from superset.tags.models import Tag, TagType
@@ -343,6 +353,8 @@ def main() -> None:
         db.session.add(TableSchema(id=OTHERS, tab_state_id=OTHERS, database_id=1, **of_tab))
         statement = {"client_id": STATEMENT_NAME, "sql": OF_STATEMENT, "tmp_table_name": "", "status": "success"}
         db.session.add(Query(id=OTHERS, database_id=1, user_id=owner, **statement))
+        draft = {"dashboard_title": "draft", "owners": [manager.find_user(os.environ["SUPERSET_ADMIN_USER"])]}
+        db.session.add(Dashboard(id=OTHERS, uuid=DRAFT, slices=[chart], **draft))
         other = SqlaTable(table_name="other", database_id=1, columns=[TableColumn(column_name="name", type="VARCHAR")])
         db.session.add(other)
         db.session.add(CssTemplate(id=OTHERS, template_name="one", css=""))

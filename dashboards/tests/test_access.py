@@ -238,6 +238,10 @@ def test_lists_load_no_long_texts_of_dashboards(roles: dict[str, Any]) -> None:
     assert of_lists == dict.fromkeys(of_lists, "200")
 
 
+def test_a_permalink_of_a_draft_is_of_its_owners(roles: dict[str, Any]) -> None:
+    assert roles["left by authors"]["permalink of a draft"] == [200, 403]
+
+
 def test_columns_and_metrics_have_short_texts(roles: dict[str, Any]) -> None:
     statuses = roles["left by authors"]["columns and metrics"]
     assert (statuses.pop("short"), statuses.pop("within")) == (200, 200)

@@ -3,8 +3,8 @@
 Superset lists users and roles, with e-mail addresses, to whoever may read a dashboard, as possible owners. Its own
 setting for that (`EXTRA_RELATED_QUERY_FILTERS`) holds neither for all lists nor for users that are asked for by their
 number. It also lists the dashboards of a chart, and the charts and dashboards that use a dataset, drafts of others
-among them, with the filters of each dashboard. It shows a tab of SQL Lab with any query that a request says is the
-latest of the tab.
+among them, with the filters of each dashboard. It opens a draft by UUID, and a tab of SQL Lab with any query that a
+request says is the latest of the tab.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def hide_other_users() -> None:
 
 
 def hide_other_objects() -> None:
-    """Have Superset list, of what uses a chart, a dataset or a query, only what the user may see."""
+    """Have Superset show, of dashboards and of what uses a chart, a dataset or a query, only what the user may see."""
     # Superset's own modules can be imported only now that it is configured.
     from flask import has_request_context
     from sqlalchemy import null
@@ -54,11 +54,14 @@ def hide_other_objects() -> None:
     from superset import db, security_manager
     from superset.charts.api import ChartRestApi
     from superset.commands.chart.exceptions import ChartNotFoundError
+    from superset.commands.dashboard.exceptions import DashboardAccessDeniedError
+    from superset.commands.dashboard.permalink.get import GetDashboardPermalinkCommand
     from superset.commands.explore.get import GetExploreCommand
     from superset.daos.chart import ChartDAO
     from superset.daos.dashboard import DashboardDAO
     from superset.daos.dataset import DatasetDAO
-    from superset.models.dashboard import Dashboard
+    from superset.dashboards.permalink.exceptions import DashboardPermalinkGetFailedError
+    from superset.models.dashboard import Dashboard, id_or_slug_filter
     from superset.models.slice import Slice
     from superset.models.sql_lab import TabState
 
@@ -114,7 +117,18 @@ def hide_other_objects() -> None:
         return result
 
     schema.dump = dump_seen
-    tab_to_dict = TabState.to_dict
+    read_permalink, tab_to_dict = GetDashboardPermalinkCommand.run, TabState.to_dict
+
+    def dashboard_seen(key: int | str) -> Any:
+        """Return a dashboard that the user sees: Superset shows others' drafts by UUID, and their titles by number."""
+        return seen(DashboardDAO, Dashboard).filter(id_or_slug_filter(key)).one_or_none()
+
+    def permalink_seen(command: Any) -> Any:
+        """Return what a permalink is of; for a dashboard that the user does not see, Superset would fail."""
+        try:
+            return read_permalink(command)
+        except DashboardPermalinkGetFailedError as error:
+            raise DashboardAccessDeniedError() from error
 
     def tab_with_own_query(tab: Any) -> dict[str, Any]:
         """Return a tab of SQL Lab: the latest query that a request has given it may be someone else's."""
@@ -123,6 +137,8 @@ def hide_other_objects() -> None:
             result["latest_query"] = None
         return result
 
+    Dashboard.get = staticmethod(dashboard_seen)
+    GetDashboardPermalinkCommand.run = permalink_seen
     TabState.to_dict = tab_with_own_query
     ChartRestApi.pre_get_list = lambda _api, response: keep_seen(response["result"])
     DatasetDAO.get_related_objects = staticmethod(seen_of_dataset)
