@@ -92,6 +92,10 @@ def left_by_authors(app: Any, author: Any, viewer: Any) -> dict[str, Any]:
         db.session.add(shown)
         db.session.add(KeyValue(id=1, value=json.dumps({"sql": "SELECT 'of somebody else'"})))
         db.session.commit()
+        db.session.expire_all()
+        assert [len(dataset["columns"]) for dataset in shown.datasets_trimmed_for_slices()] == [0]
+        (dataset,) = shown.datasources
+        answers["columns that a dashboard holds"] = sorted({"columns", "metrics"} & set(vars(dataset)))
     charts = viewer.client.get("/api/v1/chart/?q=(page_size:100)")
     json.loads(charts.get_data(as_text=True), parse_constant=answers.setdefault("numbers that are none", []).append)
     of_odd = viewer.client.get("/api/v1/dashboard/odd/charts").get_json()["result"]

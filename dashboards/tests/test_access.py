@@ -238,6 +238,10 @@ def test_lists_load_no_long_texts_of_dashboards(roles: dict[str, Any]) -> None:
     assert of_lists == dict.fromkeys(of_lists, "200")
 
 
+def test_a_dashboard_holds_no_columns_of_datasets(roles: dict[str, Any]) -> None:
+    assert roles["left by authors"]["columns that a dashboard holds"] == []
+
+
 def test_a_permalink_of_a_draft_is_of_its_owners(roles: dict[str, Any]) -> None:
     assert roles["left by authors"]["permalink of a draft"] == [200, 403]
 
