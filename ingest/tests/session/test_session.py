@@ -284,6 +284,23 @@ def test_what_was_rejected_is_tried_again_once_it_is_described(tmp_path: Path, i
     assert [row["run_id"] for row in rows(tmp_path, "qoe_score")] == ["a"]
 
 
+def test_a_table_is_read_again_once_its_own_study_is_described(tmp_path: Path, inputs: Path) -> None:
+    text = (
+        "sojourn_study: 1\nstudy_id: first\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
+        "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
+        "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
+    )
+    own = inputs / "own"
+    own.mkdir()
+    (inputs / "study.yaml").write_text(text)
+    (own / "scores.csv").write_text("call,score\na,50\n")
+    assert ingest(tmp_path, inputs)["scores.csv"].commit.format == "study_table:first/scores"
+    (own / "study.yaml").write_text(text.replace("first", "second"))
+    assert ingest(tmp_path, inputs)["scores.csv"].commit.format == "study_table:second/scores"
+    assert [row["study_id"] for row in rows(tmp_path, "qoe_score")] == ["second"]
+    assert ingest(tmp_path, inputs)["scores.csv"].disposition == "unchanged"
+
+
 def test_what_is_still_rejected_has_the_reason_as_it_is_put_now(
     tmp_path: Path, inputs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

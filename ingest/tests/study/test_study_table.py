@@ -236,18 +236,38 @@ def test_a_table_is_recognised_by_its_whole_header_only(runs: StudyTable, tmp_pa
     assert runs.recognises(source_of(path))
 
 
+def written(folder: Path, text: str, name: str = "study.yaml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
 def test_of_studies_with_the_same_tables_the_nearest_description_counts(tmp_path: Path) -> None:
-    descriptions = [tmp_path / name / "study.yaml" for name in ("one", "two")]
-    tables = [tmp_path / name for name in ("one/runs.csv", "two/deep/runs.csv", "runs.csv")]
-    for path in (*descriptions, *tables):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        study_id = path.parent.name
-        text = DESCRIPTION.replace("study_id: example", f"study_id: {study_id}")
-        path.write_text(text if path.suffix == ".yaml" else "id,kind,mbit,delay,queue,when\n")
+    # The first study comes in two folders, each with a copy of its description.
+    studies = {"a": "one", "b": "two", "c": "one"}
+    descriptions = [
+        written(tmp_path / folder, DESCRIPTION.replace("study_id: example", f"study_id: {study_id}"))
+        for folder, study_id in studies.items()
+    ]
     registry = Registry(descriptions)
-    assert [registry.recognise(source_of(path)).described_study for path in tables[:2]] == ["one", "two"]
+    header = "id,kind,mbit,delay,queue,when\n"
+    for folder, study_id in {**studies, "a/deep": "one", "b/deep": "two"}.items():
+        table = written(tmp_path / folder, header, "runs.csv")
+        assert registry.recognise(source_of(table)).described_study == study_id, folder
     with pytest.raises(InputError, match="study_table:one/runs and study_table:two/runs; put each description into"):
-        registry.recognise(source_of(tables[2]))
+        registry.recognise(source_of(written(tmp_path, header, "runs.csv")))
+
+
+def test_a_description_with_the_tables_of_a_bundled_one_counts_below_its_folder(tmp_path: Path) -> None:
+    (path,) = (path for path in bundled_description_paths() if path.stem.startswith("tma23"))
+    registry = Registry(
+        [written(tmp_path / "mine", path.read_text().replace("study_id: tma23-imvca", "study_id: mine"))]
+    )
+    header = ",".join(bundled("index").mapping.header) + "\n"
+    for folder, study_id in {"mine": "mine", "mine/deep": "mine", "other": "tma23-imvca"}.items():
+        table = written(tmp_path / folder, header, "index.csv")
+        assert registry.recognise(source_of(table)).described_study == study_id, folder
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,8 @@ class Format(ABC):
     is_enriched: bool = False
     #: The study whose description its facts need, where the format is a table of one study.
     described_study: str | None = None
-    #: The description file that tells how to read it, where the format is a described table.
-    described_at: Path | None = None
+    #: The subject of the description file that tells how to read it, where the format is a described table.
+    description: str | None = None
     #: Its facts are rows of runs, which of other formats say only what a file is.
     gives_runs: bool = False
     #: A content of it may rightly have no fact.

@@ -10,7 +10,7 @@ from sojourn_ingest.remote import keeping
 from sojourn_ingest.session.attempt import Attempt
 from sojourn_ingest.session.content_attempts import ContentAttempts
 from sojourn_ingest.session.draft import Draft
-from sojourn_ingest.session.sources import OpenedFile, open_file
+from sojourn_ingest.session.sources import OpenedFile, open_file, open_head
 from sojourn_ingest.session.state import IngestState
 
 
@@ -89,8 +89,15 @@ class FileAttempts:
         state = self._state
         readers = [state.reader_for(path, candidate) for candidate in state.registry.formats]
         if any(commit.decoder_version in state.versions.compatible(reader) for reader in readers):
-            return True
+            name = commit.format
+            return not state.registry.may_be_described_anew(name) or self._is_recognised_as(name, path)
         holders = state.lake.holding_facts(commit.content_hash) if commit.duplicate_of is not None else []
         copied = any(map(state.is_still_there, holders))
         same_format = (reader for reader in readers if reader.name == commit.format)
         return copied and any(state.versions.is_served_by(reader, commit.decoder_version) for reader in same_format)
+
+    def _is_recognised_as(self, name: str | None, path: Path) -> bool:
+        try:
+            return self._state.registry.recognise(open_head(path)).name == name
+        except InputError:
+            return False

@@ -59,7 +59,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
     def __init__(self, data_set: KnownConnections, mapping: ConnectionTableMapping) -> None:
         self.data_set = data_set
         self.mapping = mapping
-        self.described_at = data_set.path
+        self.description = f"connections:{data_set.description.dataset}"
         self.name = f"connection_table:{data_set.description.dataset}/{mapping.name}"
 
     @property

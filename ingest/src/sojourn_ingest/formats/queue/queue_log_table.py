@@ -163,6 +163,7 @@ class QueueLogTable(Format):
         self._description = description
         self._declaration = description.for_decoder()
         self.name = f"queue_log_table:{description.name}"
+        self.description = f"queue_log:{description.name}"
 
     @property
     def version(self) -> str:

@@ -75,7 +75,7 @@ class StudyTable(Format):
         self.study = study
         self.mapping = mapping
         self.described_study = study.description.study_id
-        self.described_at = study.path
+        self.description = f"study:{self.described_study}"
         self.name = f"study_table:{self.described_study}/{mapping.name}"
 
     @property
