@@ -10,7 +10,7 @@ summarised as (
         run_id,
         role,
         count(*) as polls,
-        cast(sum(srtt_us) as double) / count(*) / 1000 as srtt_mean_ms,
+        {{ clamped('cast(sum(srtt_us) as double) / count(*)', 'min(srtt_us)', 'max(srtt_us)') }} / 1000 as srtt_mean_ms,
         cast(min(srtt_us) as double) / 1000 as srtt_min_ms,
         cast(max(srtt_us) as double) / 1000 as srtt_max_ms,
         cast(min(min_rtt_us) as double) / 1000 as min_rtt_ms
