@@ -5,6 +5,7 @@ import gzip
 import json
 import random
 import re
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,21 @@ def test_a_translation_is_as_short_as_a_label(described: Path) -> None:
     described.write_text(DESCRIPTION.replace("D: adsl", f"D: {'a' * 257}"))
     with pytest.raises(InputError, match="at most 256 characters"):
         KnownConnections.load(described)
+
+
+def test_a_table_is_of_the_nearest_data_set_also_in_an_archive(tmp_path: Path) -> None:
+    descriptions = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        descriptions.append(tmp_path / name / "connections.yaml")
+        descriptions[-1].write_text(DESCRIPTION.replace("made-up", name))
+    table = tmp_path / "second" / "t.csv"
+    table.write_text(f"{HEADER}\n{GOOD}\n")
+    with tarfile.open(tmp_path / "second" / "t.tar", "w") as tar:
+        tar.add(table, "t.csv")
+    for path in (table, tmp_path / "second" / "t.tar"):
+        (row,), _, _ = read(path, *descriptions)
+        assert row["dataset"] == "second", path.name
 
 
 def test_a_csv_row_is_converted(described: Path, tmp_path: Path) -> None:

@@ -20,6 +20,12 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.schema import TABLES
 from sojourn_ingest.session import Attempt, IngestSession, ThreadRunner, files_below
 
+STUDY = (
+    "sojourn_study: 1\nstudy_id: own\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
+    "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
+    "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
+)
+
 
 def ingest(var: Path, *paths: Path) -> dict[str, Attempt]:
     lake = Lake(var / "lake")
@@ -275,30 +281,36 @@ def test_what_was_rejected_is_tried_again_once_it_is_described(tmp_path: Path, i
     (inputs / "scores.csv").write_text("call,score\na,50\n")
     ingest(tmp_path, inputs)
     assert rows(tmp_path, "qoe_score") == []
-    (inputs / "study.yaml").write_text(
-        "sojourn_study: 1\nstudy_id: own\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
-        "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
-        "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
-    )
+    (inputs / "study.yaml").write_text(STUDY)
     ingest(tmp_path, inputs)
     assert [row["run_id"] for row in rows(tmp_path, "qoe_score")] == ["a"]
 
 
 def test_a_table_is_read_again_once_its_own_study_is_described(tmp_path: Path, inputs: Path) -> None:
-    text = (
-        "sojourn_study: 1\nstudy_id: first\ntitle: t\ndescription: d\nlicence: CC0-1.0\ntables:\n"
-        "  - name: scores\n    header: [call, score]\n    outputs:\n      - table: qoe_score\n        fields:\n"
-        "          run_id: { from: call }\n          metric: { constant: brisque }\n          score: { from: score }\n"
-    )
     own = inputs / "own"
     own.mkdir()
-    (inputs / "study.yaml").write_text(text)
+    (inputs / "study.yaml").write_text(STUDY.replace("own", "first"))
     (own / "scores.csv").write_text("call,score\na,50\n")
     assert ingest(tmp_path, inputs)["scores.csv"].commit.format == "study_table:first/scores"
-    (own / "study.yaml").write_text(text.replace("first", "second"))
+    (own / "study.yaml").write_text(STUDY.replace("own", "second"))
     assert ingest(tmp_path, inputs)["scores.csv"].commit.format == "study_table:second/scores"
     assert [row["study_id"] for row in rows(tmp_path, "qoe_score")] == ["second"]
     assert ingest(tmp_path, inputs)["scores.csv"].disposition == "unchanged"
+
+
+def test_a_table_that_two_studies_have_counts_in_one_of_them_however_often_it_is_read(
+    tmp_path: Path, inputs: Path
+) -> None:
+    for study in ("first", "second"):
+        folder = inputs / study
+        folder.mkdir()
+        (folder / "study.yaml").write_text(STUDY.replace("own", study))
+        (folder / f"{study}.csv").write_text("call,score\na,50\n")
+    for disposition in ("new", "unchanged", "unchanged"):
+        attempts = ingest(tmp_path, inputs)
+        assert [attempts[f"{study}.csv"].disposition for study in ("first", "second")] == [disposition] * 2
+        assert attempts["second.csv"].commit.duplicate_of is not None
+        assert [row["study_id"] for row in rows(tmp_path, "qoe_score")] == ["first"]
 
 
 def test_what_is_still_rejected_has_the_reason_as_it_is_put_now(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from sojourn_ingest.formats.content.description_file import SUFFIXES, head_of, i
 from sojourn_ingest.formats.content.json_outline import JsonStart, whole_value
 from sojourn_ingest.formats.content.plain_text import head_lines, open_json
 from sojourn_ingest.formats.content.unread_contents import unread_content
+from sojourn_ingest.formats.description_places import DescriptionPlaces
 from sojourn_ingest.formats.interface import Format, InputError, Reading, Source
 from sojourn_ingest.formats.quality.frame_documents import FrameDocument
 from sojourn_ingest.formats.quality.frame_lines import FfmpegFrameLog, VmafCsv, VmafXml
@@ -85,23 +85,22 @@ class Registry:
         own = {study.description.study_id: study for study in self.studies}
         queue_logs: list[QueueLogDescription] = []
         connections: dict[str, KnownConnections] = {}
-        #: Where each description is; those that ship with the package have no place.
-        self._places: defaultdict[str, list[Path]] = defaultdict(list)
+        self._places = DescriptionPlaces()
         for path in described:
             head = head_of(path)
             if is_marked(head, QUEUE_LOG):
                 queue_logs.append(parse_queue_log_description(path.read_bytes()))
-                self._places[f"queue_log:{queue_logs[-1].name}"].append(path)
+                self._places.add(f"queue_log:{queue_logs[-1].name}", path)
                 continue
             if is_marked(head, CONNECTIONS):
                 data_set = KnownConnections.load(path)
                 connections[data_set.description.dataset] = data_set
-                self._places[f"connections:{data_set.description.dataset}"].append(path)
+                self._places.add(f"connections:{data_set.description.dataset}", path)
                 continue
             # A description with the data has precedence over the bundled one of the same study.
             study = KnownStudy.load(path)
             own[study.description.study_id] = study
-            self._places[f"study:{study.description.study_id}"].append(path)
+            self._places.add(f"study:{study.description.study_id}", path)
         self.studies = list(own.values())
         self._connection_tables = tables = connection_tables_of(list(connections.values()))
         members: Sequence[MemberFormat] = (Ndt7(), Ndt5(), SideStream(), Flent(), *tables)
@@ -143,7 +142,7 @@ class Registry:
             WebRtcInternals(),
             AboutWebRtc(),
             ConnectionDescriptionFile(),
-            ConnectionArchive(members),
+            ConnectionArchive(members, self._places),
             *members,
             *tables_of(self.studies),
         )
@@ -181,48 +180,12 @@ class Registry:
         raise InputError("unrecognised_format", self._describe(source), 0)
 
     def _recognising(self, source: Source) -> Format | None:
-        candidates = (candidate for candidate in self.formats if candidate.recognises(source))
-        chosen = next(candidates, None)
-        if chosen is None or chosen.description is None:
-            return chosen
-        return self._described_nearest(source.path, chosen, candidates)
-
-    def _described_nearest(self, path: Path, first: Format, others: Iterable[Format]) -> Format:
-        """Return the format whose description is the fewest folders away from a table.
-
-        A description that ships with the package counts unless another one is in the table's folder or above.
-
-        Raises
-        ------
-        InputError
-            If two descriptions are equally near.
-        """
-        nearest = [first]
-        fewest = None
-        for one in (first, *others):
-            places = self._places.get(one.description or "", ())
-            # The folders that only one of both is in are those on the way from one to the other.
-            steps = min((len({*path.parents} ^ {*place.parents}) for place in places), default=None)
-            is_above = any(place.parent in path.parents for place in places)
-            if steps is None or not (is_above or first.description in self._places):
-                continue
-            if fewest is None or steps < fewest:
-                nearest, fewest = [one], steps
-            elif steps == fewest and one.description != nearest[0].description:
-                nearest.append(one)
-        if len(nearest) > 1:
-            names = " and ".join(one.name for one in nearest)
-            message = f"recognised as {names}; put each description into the folder of its own tables"
-            raise InputError("unrecognised_format", message, 0)
-        return nearest[0]
+        return self._places.nearest(source, self.formats)
 
     def may_be_described_anew(self, name: str | None) -> bool:
         """Return whether a table that was read as a format of this name may be one of another description by now."""
         read = self.named(name)
-        if read is None or read.description is None:
-            return False
-        kind, _, _ = read.description.partition(":")
-        return any(one != read.description and one.startswith(f"{kind}:") for one in self._places)
+        return read is not None and read.description is not None and self._places.has_another(read.description)
 
     def _recognising_first(self, source: Source) -> Format | None:
         """Return the format of the first element of a list."""

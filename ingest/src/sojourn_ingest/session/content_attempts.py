@@ -143,9 +143,20 @@ class ContentAttempts:
                 part = next(part for part in commit.parts if part.content_hash == draft.content_hash)
                 return commit.of_part(part.source_path)
             # What was declared where the content is no more does not hold here.
-            if self._state.is_still_there(commit) and self._state.versions.is_served_by(chosen, commit.decoder_version):
+            if self._state.is_still_there(commit) and (
+                self._state.versions.is_served_by(chosen, commit.decoder_version)
+                or self._is_of_another_description(chosen, commit)
+            ):
                 return commit
         return None
+
+    def _is_of_another_description(self, chosen: Format, holder: Commit) -> bool:
+        """Return whether a table is read by another description at another path: its rows count once, in that study."""
+        reader = self._state.registry.named(holder.format)
+        if reader is None or None in (reader.description, chosen.description):
+            return False
+        is_other = reader.description != chosen.description
+        return is_other and holder.decoder_version in self._state.versions.compatible(reader)
 
     def reject(self, draft: Draft, error: InputError, reading: Reading | None = None) -> Attempt:
         """Record that a content cannot be read, unless that is on record already."""

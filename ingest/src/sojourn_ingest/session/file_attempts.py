@@ -98,6 +98,6 @@ class FileAttempts:
 
     def _is_recognised_as(self, name: str | None, path: Path) -> bool:
         try:
-            return self._state.registry.recognise(open_head(path)).name == name
+            return self._state.registry.recognise(open_head(path, is_hashed=False)).name == name
         except InputError:
             return False

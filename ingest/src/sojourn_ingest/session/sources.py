@@ -157,8 +157,10 @@ def compression_of(path: Path) -> str:
     return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), "none")
 
 
-def open_head(path: Path) -> Source:
+def open_head(path: Path, *, is_hashed: bool = True) -> Source:
     """Return what identifies a file's format; of a remote one only the first bytes are fetched, not all for a hash.
+
+    If it is not hashed, only the first bytes of a local file are read, too.
 
     Raises
     ------
@@ -171,7 +173,7 @@ def open_head(path: Path) -> Source:
             opened = open_file(Path(head.name))
         opened = replace(opened, source=replace(opened.source, path=path))
     else:
-        opened = open_file(path)
+        opened = open_file(path, () if is_hashed else (b"",))
     if opened.fault is not None and opened.source.plain_bytes == 0:
         raise opened.fault
     return opened.source

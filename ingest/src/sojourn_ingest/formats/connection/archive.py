@@ -36,6 +36,7 @@ from sojourn_ingest.formats.content.before_damage import DAMAGED_STREAM, Buffere
 from sojourn_ingest.formats.content.expansion import ArchiveExpansion, allocated_bytes
 from sojourn_ingest.formats.content.plain_text import open_json_lines, open_plain
 from sojourn_ingest.formats.content.whole_characters import whole_characters
+from sojourn_ingest.formats.description_places import DescriptionPlaces
 from sojourn_ingest.formats.interface import Context, Facts, InputError, Reading, Source
 from sojourn_ingest.remote import local_file
 
@@ -91,8 +92,9 @@ class ConnectionArchive(ConnectionFormat):
     name = "connection_archive"
     without_facts = "none of its files is a capture or has connections with a time"
 
-    def __init__(self, members: Sequence[MemberFormat]) -> None:
+    def __init__(self, members: Sequence[MemberFormat], places: DescriptionPlaces) -> None:
         self._members = members
+        self._places = places
 
     @property
     def version(self) -> str:
@@ -194,7 +196,7 @@ class ConnectionArchive(ConnectionFormat):
                 with open_json_lines(source, reading) as polls:
                     yield from rows.of_polls(polls)
                 return
-            chosen = next((one for one in self._members if one.recognises(source)), None)
+            chosen = self._places.nearest(source, self._members)
             if chosen is None and is_archive(head):
                 raise InputError("archive_in_archive", "also an archive; unpack it")
             if chosen is None:
