@@ -15,7 +15,7 @@ from sojourn_ingest.addresses import Pseudonymiser
 from sojourn_ingest.lake import FactWriter, Lake, Outcome, shared_rows
 from sojourn_ingest.lake.compaction import compact, plan_compaction
 from sojourn_ingest.lake.merge import merge, plan_merge
-from sojourn_ingest.lake.shared_rows import SharedRows
+from sojourn_ingest.lake.shared_rows import SharedRows, is_interleaved, write_sorted_by_source
 from sojourn_ingest.schema import table
 from sojourn_ingest.session import IngestSession, files_below
 
@@ -67,8 +67,8 @@ def test_a_shared_file_is_not_read_more_often_for_more_sources(tmp_path: Path, m
     few, many = (reads_of_shared_files(tmp_path / str(n), n, monkeypatch) for n in (5, 20))
     assert few == many
     assert few["ingest_outcome"] == 1
-    # The footer, and the rows.
-    assert set(few.values()) == {1, 2}
+    # The footer twice, and the rows.
+    assert set(few.values()) == {1, 3}
 
 
 def test_the_memory_of_a_merge_does_not_grow_with_the_rows_of_a_file(tmp_path: Path) -> None:
@@ -129,3 +129,41 @@ def test_each_source_gets_its_rows_in_their_order(
             written = pq.read_table(tmp_path / "one.parquet")
             assert written.schema == pq.read_schema(path)
             assert written.column("number").to_pylist() == [n for n, key in enumerate(keys) if key == source]
+
+
+def test_interleaved_sources_are_sorted_once_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = table("connection").arrow_schema()
+    declared = pa.schema([field for field in fields if field.name not in ("source_hash", "decoder_version")])
+    rows = 150_000
+    lake = Lake(tmp_path / "lake")
+    for number in range(5):
+        columns = [pa.repeat(pa.scalar(1).cast(field.type), rows) for field in declared]
+        columns[declared.names.index("start_ns")] = pa.array(range(number, rows * 5, 5), pa.int64())
+        outcome = Outcome(
+            source_path=f"/{number}", content_hash=str(number) * 64, decoder_version="v1", size_bytes=1, modified_ns=1,
+            compression="none", format="test", status="ok",
+        )  # fmt: skip
+        with FactWriter(lake.root, outcome.content_hash, "v1") as writer:
+            writer.write("connection", pa.RecordBatch.from_arrays(columns, schema=declared))
+            lake.commit(outcome, writer.finish())
+    lake = compacted(tmp_path / "lake")
+    (shared,) = (lake.root / place for place in lake.objects("connection"))
+    assert is_interleaved(shared)
+    copies = []
+
+    def sorting(path: Path, target: Path) -> None:
+        write_sorted_by_source(path, target)
+        assert not is_interleaved(target)
+        copies.append(target)
+
+    monkeypatch.setattr("sojourn_ingest.lake.merge.write_sorted_by_source", sorting)
+    target = merged(lake, tmp_path / "merged")
+    assert target.fingerprint() == lake.fingerprint()
+    assert len(copies) == 1
+    for place in target.objects("connection"):
+        written = pq.read_table(target.root / place, columns=["source_hash", "start_ns"])
+        number = int(written["source_hash"][0].as_py()[0])
+        assert written["start_ns"].to_pylist() == list(range(number, rows * 5, 5))
+    assert not copies[0].exists()

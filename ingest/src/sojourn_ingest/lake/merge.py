@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,11 +21,12 @@ import pyarrow.parquet as pq
 from sojourn_ingest.forgotten import listed
 from sojourn_ingest.lake.commit import Commit, DataFile
 from sojourn_ingest.lake.lake import Lake
-from sojourn_ingest.lake.shared_rows import SharedRows, SourceKey
+from sojourn_ingest.lake.shared_rows import SharedRows, SourceKey, is_interleaved, write_sorted_by_source
 from sojourn_ingest.lake.stored_commits import LakeDamagedError
 from sojourn_ingest.lake.verification import Damage, check_files, damage_message, stored_files
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.schema import TABLES
+from sojourn_process.own_folder import own_folder
 from sojourn_process.printable import counted
 
 OUTCOMES = "ingest_outcome"
@@ -164,7 +166,7 @@ def _contents_by_subject(lake: Lake) -> Contents:
 def _contents_by_run(lake: Lake) -> Contents:
     live = {commit.content_hash for commit in lake.live()}
     contents: defaultdict[str, set[str]] = defaultdict(set)
-    sources = _Sources()
+    sources = _CheckedFiles()
     for place in lake.objects("run"):
         path = sources.checked(lake, place)
         for row in pq.read_table(path, columns=["study_id", "run_id", "source_hash"]).to_pylist():
@@ -244,12 +246,13 @@ def merge(plan: MergePlan, target: Lake) -> int:
     places = {lake: number for number, lake in enumerate(dict.fromkeys(one.lake for one in missing))}
     # Commits that share files come one after the other, in the order of their rows in most of these.
     missing.sort(key=lambda one: (places[one.lake], _shared(one), one.source.content_hash, one.source.decoder_version))
-    sources = _Sources(missing)
-    for one in missing:
-        draft = one.draft
-        files = tuple(_copied(one, file, target, sources) for file in one.facts)
-        outcomes = target.write_outcomes(draft.name, _outcomes(one, sources))
-        target.replace_commit(replace(draft, files=(*files, outcomes)))
+    with own_folder("sojourn-sort-") as spill:
+        sources = _Sources(spill, missing)
+        for one in missing:
+            draft = one.draft
+            files = tuple(_copied(one, file, target, sources) for file in one.facts)
+            outcomes = target.write_outcomes(draft.name, _outcomes(one, sources))
+            target.replace_commit(replace(draft, files=(*files, outcomes)))
     return len(missing)
 
 
@@ -271,38 +274,12 @@ def _key(commit: Commit) -> SourceKey:
     return commit.content_hash, commit.decoder_version
 
 
-class _Sources:
-    """The files that a merge takes rows of: each is checked once, and read for many commits that share it.
+class _CheckedFiles:
+    """The files that a merge reads: each is checked once."""
 
-    ``commits`` are those that rows are taken for, in this order.
-    """
-
-    def __init__(self, commits: Iterable[MergedCommit] = ()) -> None:
+    def __init__(self) -> None:
         self._stored: dict[Lake, dict[str, tuple[DataFile, tuple[Commit, ...]]]] = {}
         self._checked: set[tuple[Lake, str]] = set()
-        self._wanted: defaultdict[tuple[Lake, str], dict[SourceKey, int]] = defaultdict(dict)
-        for one in commits:
-            for file in one.facts:
-                if (place := one.lake.place_of(file)) != file.path:
-                    self._wanted[one.lake, place][_key(one.source)] = file.rows
-        # Of each table the one that was read last, so that memory does not grow with the number of files.
-        self._rows: dict[str, tuple[tuple[Lake, str], SharedRows]] = {}
-        self._outcomes: tuple[tuple[Lake, str], _Outcomes] | None = None
-
-    def rows(self, lake: Lake, file: DataFile) -> SharedRows:
-        """Return the rows of the file that now has those of a commit's file, if it is as it was written."""
-        place = (lake, lake.place_of(file))
-        last = self._rows.pop(file.table, None)
-        rows = last[1] if last and last[0] == place else SharedRows(self.checked(*place), self._wanted[place])
-        self._rows[file.table] = (place, rows)
-        return rows
-
-    def outcomes(self, lake: Lake, file: DataFile) -> _Outcomes:
-        """Return the outcomes in the file that now has those of a commit, if it is as it was written."""
-        place = (lake, lake.place_of(file))
-        if self._outcomes is None or self._outcomes[0] != place:
-            self._outcomes = (place, _Outcomes(self.checked(*place)))
-        return self._outcomes[1]
 
     def checked(self, lake: Lake, place: str) -> Path:
         """Return the local file of an object whose rows are to be rewritten, if it has the hash that was recorded.
@@ -319,6 +296,53 @@ class _Sources:
             check_files(lake.storage, [file], {place: [commit.source_path for commit in commits]})
             self._checked.add((lake, place))
         return lake.storage.local(place)
+
+
+class _Sources(_CheckedFiles):
+    """The files that a merge takes rows of, each read for many commits that share it.
+
+    ``commits`` are those that rows are taken for, in this order; ``spill`` is a folder for sorted copies.
+    """
+
+    def __init__(self, spill: Path, commits: Iterable[MergedCommit]) -> None:
+        super().__init__()
+        self._spill = spill
+        self._sorted: dict[tuple[Lake, str], Path] = {}
+        self._wanted: defaultdict[tuple[Lake, str], dict[SourceKey, int]] = defaultdict(dict)
+        for one in commits:
+            for file in one.facts:
+                if (place := one.lake.place_of(file)) != file.path:
+                    self._wanted[one.lake, place][_key(one.source)] = file.rows
+        self._left = {place: len(wanted) for place, wanted in self._wanted.items()}
+        # Of each table the one that was read last, so that memory does not grow with the number of files.
+        self._rows: dict[str, tuple[tuple[Lake, str], SharedRows]] = {}
+        self._outcomes: tuple[tuple[Lake, str], _Outcomes] | None = None
+
+    def rows(self, lake: Lake, file: DataFile) -> SharedRows:
+        """Return the rows of the file that now has those of a commit's file, if it is as it was written."""
+        place = (lake, lake.place_of(file))
+        last = self._rows.pop(file.table, None)
+        if last is not None and last[0] != place and not self._left[last[0]] and last[0] in self._sorted:
+            self._sorted.pop(last[0]).unlink()
+        rows = last[1] if last and last[0] == place else SharedRows(self._by_source(place), self._wanted[place])
+        self._rows[file.table] = (place, rows)
+        self._left[place] -= 1
+        return rows
+
+    def _by_source(self, place: tuple[Lake, str]) -> Path:
+        """Return a shared file, or a copy of it that is sorted, in which the rows of each source are together."""
+        path = self.checked(*place)
+        if place not in self._sorted and is_interleaved(path):
+            self._sorted[place] = self._spill / f"{uuid4().hex}.parquet"
+            write_sorted_by_source(path, self._sorted[place])
+        return self._sorted.get(place, path)
+
+    def outcomes(self, lake: Lake, file: DataFile) -> _Outcomes:
+        """Return the outcomes in the file that now has those of a commit, if it is as it was written."""
+        place = (lake, lake.place_of(file))
+        if self._outcomes is None or self._outcomes[0] != place:
+            self._outcomes = (place, _Outcomes(self.checked(*place)))
+        return self._outcomes[1]
 
 
 def _copied(one: MergedCommit, file: DataFile, target: Lake, sources: _Sources) -> DataFile:

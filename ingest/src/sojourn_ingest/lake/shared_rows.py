@@ -1,28 +1,32 @@
 """The rows of sources out of a file that commits share, one source after the other.
 
 A compacted file has the rows of many sources, and any number of rows of one. It is read once for as many sources as
-fit in memory, and batch by batch.
+fit in memory, and batch by batch. Where the rows of sources are interleaved, a copy is sorted by source before.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.writer import ROW_GROUP_ROWS
+from sojourn_ingest.memory import duckdb_memory
 
 #: What is decoded at a time: a row group may have any number of rows.
 BATCH_ROWS = 16_384
 #: Rows that are kept for the sources that come next. A merge keeps as many of each table that they have rows in.
 HELD_ROWS = ROW_GROUP_ROWS
 HELD_BYTES = 16 * 2**20
+#: Most memory of a sort. What does not fit in it is written to temporary files.
+SORT_MEMORY_BYTES = 2 * 2**30
 
 #: The hash of a source, and the version of what decoded it.
 SourceKey = tuple[str, str]
@@ -43,10 +47,7 @@ class SharedRows:
         self._held: dict[SourceKey, list[pa.RecordBatch]] = {}
         with pq.ParquetFile(path) as file:
             self._metadata, self._schema = file.metadata, file.schema_arrow
-        column = self._schema.names.index("source_hash")
-        self._bounds = [
-            _bounds(self._metadata.row_group(group).column(column)) for group in range(self._metadata.num_row_groups)
-        ]
+        self._bounds = _bounds_of_groups(self._metadata)
 
     def write(self, source: SourceKey, target: Path) -> None:
         """Write the rows of a source, in the order of the file, as a file of their own."""
@@ -87,9 +88,40 @@ class SharedRows:
                     yield from _by_source(batch, hashes, versions)
 
 
-def _bounds(column: pq.ColumnChunkMetaData) -> tuple[str, str] | None:
-    statistics = column.statistics
-    return (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else None
+def is_interleaved(path: Path) -> bool:
+    """Return whether a row group of a file may have rows of sources that come in the next one after other sources."""
+    with pq.ParquetFile(path) as file:
+        bounds = _bounds_of_groups(file.metadata)
+    return any(first is None or second is None or first[1] > second[0] for first, second in pairwise(bounds))
+
+
+def write_sorted_by_source(path: Path, target: Path) -> None:
+    """Write the rows of a file with those of each source together, in the order of the file.
+
+    What does not fit in memory is kept in the folder of ``target``.
+    """
+    schema = pq.read_schema(path)
+    with duckdb.connect() as connection, parquet_writer(target, schema, compression="zstd") as writer:
+        connection.execute(f"set memory_limit = '{duckdb_memory(most=SORT_MEMORY_BYTES)}'")
+        connection.execute(f"set temp_directory = '{target.parent}'")
+        rows = connection.sql(
+            "select * exclude (file_row_number) from read_parquet(?, file_row_number = true) "
+            "order by source_hash, decoder_version, file_row_number",
+            params=[str(path)],
+        )
+        for batch in rows.to_arrow_reader(ROW_GROUP_ROWS):
+            writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+
+
+def _bounds_of_groups(metadata: pq.FileMetaData) -> list[tuple[str, str] | None]:
+    """Return the first and the last source of each row group; None where it does not say."""
+    column = metadata.schema.names.index("source_hash")
+    bounds: list[tuple[str, str] | None] = []
+    for group in range(metadata.num_row_groups):
+        statistics = metadata.row_group(group).column(column).statistics
+        is_said = statistics is not None and statistics.has_min_max
+        bounds.append((statistics.min, statistics.max) if is_said else None)
+    return bounds
 
 
 def _has_one_of(bounds: tuple[str, str] | None, hashes: list[str]) -> bool:
