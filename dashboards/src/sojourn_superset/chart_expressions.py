@@ -38,11 +38,13 @@ LONGEST_CLAUSE = 4_000
 #: Characters that are written in JSON as they are; and an escape of one of them, which hardly any program writes.
 PLAIN = re.compile(r"[A-Za-z0-9_ .,()*]+")
 ESCAPED = re.compile(r"\\u00(?:2[089aceACE]|3\d|[4-7])")
-#: Characters of all filters that are parsed for a request, and of those that differ from its own in blanks and case.
+#: Characters of all filters that are parsed for a request, and of those like its own but for blanks and case.
 LONGEST_PARSED = 20_000
 LONGEST_ALIKE = 150_000
 #: Parts of SQL between which blanks mean nothing. A comment ends with its line.
-PARTS_OF_SQL = re.compile(r"""(?:'[^']*'?)+|(?:"[^"]*"?)+|(?:`[^`]*`?)+|\[[^]]*]?|--.*|[\w.]+|[(),]|[^\w.\s'"`[(),]+""")
+PARTS_OF_SQL = re.compile(
+    r"""(?:'[^']*'?)+|(?:"[^"]*"?)+|(?:`[^`]*`?)+|\[[^]]*]?|--.*|[\w.]+|[(),]|(?:(?!--)[^\w.\s'"`[(),])+"""
+)
 REFUSAL = "no chart has this expression, operation or layer; without the permission to make charts, use those of charts"
 OF_ANOTHER = "only the user who ran a statement in SQL Lab may use it"
 #: Operations that Superset's pages derive from a chart's columns, for example for “Drill by”.

@@ -75,7 +75,8 @@ def _bounded_update(model: Any, update: Callable[..., None]) -> Callable[..., No
             given = [(columns[name], value) for part in parts for name, value in part.items() if name in columns]
             for column, value in given:
                 _refuse_long(model.__name__, column, value)
-            # A part with a number keeps what it is not given; stored parts that are not named are deleted.
+            # A part with a number keeps what it is not given, and other stored parts are deleted. Of a request that
+            # overrides all columns, which deletes every one, this counts too much.
             stored = {part.id: part for part in db.session.query(model).filter(model.table_id == dataset.id)}
             texts = (
                 part[name] if name in part else getattr(stored.get(part.get("id")), name, None)

@@ -54,7 +54,7 @@ def hide_other_objects() -> None:
     from superset import db, security_manager
     from superset.charts.api import ChartRestApi
     from superset.commands.chart.exceptions import ChartNotFoundError
-    from superset.commands.dashboard.exceptions import DashboardAccessDeniedError
+    from superset.commands.dashboard.exceptions import DashboardAccessDeniedError, DashboardNotFoundError
     from superset.commands.dashboard.permalink.get import GetDashboardPermalinkCommand
     from superset.commands.explore.get import GetExploreCommand
     from superset.daos.chart import ChartDAO
@@ -128,6 +128,8 @@ def hide_other_objects() -> None:
         try:
             return read_permalink(command)
         except DashboardPermalinkGetFailedError as error:
+            if not isinstance(error.__cause__, DashboardNotFoundError):
+                raise
             raise DashboardAccessDeniedError() from error
 
     def tab_with_own_query(tab: Any) -> dict[str, Any]:
