@@ -13,7 +13,7 @@
         {%- else %}
             when {{ rule }} = 'same' then {{ id_part(judged_value, 'none', ['any']) }}
             when {{ rule }} = 'none' then 'none'
-            else {{ id_part(rule, words=['any', 'none']) }}
+            else {{ id_part(rule) }}
         {%- endif %}
     end
 {%- endmacro %}

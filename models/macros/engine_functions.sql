@@ -65,7 +65,7 @@
     {{ clamped(ordered_sum(value) ~ ' / nullif(count(' ~ value ~ '), 0)', 'min(' ~ value ~ ')', 'max(' ~ value ~ ')') }}
 {%- endmacro %}
 
-{#- A value, or the bound that it is beyond: rounding puts a mean beyond the values that it is of. -#}
+{#- A value that is not null, limited to a range: rounding can put a mean outside the range of its values. -#}
 {% macro clamped(value, lowest, highest) -%}
     least(greatest({{ value }}, {{ lowest }}), {{ highest }})
 {%- endmacro %}

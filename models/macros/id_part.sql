@@ -2,7 +2,7 @@
     Text as a part of an id, whose parts are joined by one of the separators: they are escaped in it, and a text that is one of the words
     begins with %, so that different values are different parts. Without a word for a missing value, null stays null.
 
-    missing: the word that stands for a missing value, or none. words: other words that stand for something else than a text.
+    missing: the word that stands for a missing value, or none. words: other reserved words. separators: characters that join the parts.
 -#}
 {% macro id_part(text, missing=none, words=[], separators='/') -%}
     {%- set hexadecimal = {'/': '2F', '#': '23', ' ': '20'} -%}

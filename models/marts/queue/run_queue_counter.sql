@@ -33,7 +33,7 @@ polled as (
         counters.backlog_bytes,
         counters.backlog_packets,
         {{ places_of_polls('counters', ['device', 'handle']) }},
-        {{ any_counter_falls('counters', counted) }} as falls
+        {{ any_counter_falls('counters', counted + ['step_marked_packets']) }} as falls
     from counters
     inner join run_sources
         on counters.source_hash = run_sources.measurement_hash
