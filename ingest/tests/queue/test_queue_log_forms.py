@@ -57,6 +57,26 @@ def test_a_declared_csv_is_read_in_its_units(tmp_path: Path) -> None:
     assert (reading.records_read, reading.fault) == (4, None)
 
 
+def test_of_descriptions_that_recognise_a_log_the_nearest_counts_and_then_the_one_with_more_columns(
+    tmp_path: Path,
+) -> None:
+    fewer = QUEUE_LOG.replace("router", "fewer").replace("  queue_bytes: {from: queue, unit: kB}\n", "")
+    assert fewer.count("\n") == QUEUE_LOG.count("\n") - 1
+    (tmp_path / "near").mkdir()
+    descriptions = {tmp_path / "a.yaml": fewer, tmp_path / "b.yaml": QUEUE_LOG}
+    for path, text in descriptions.items():
+        path.write_text(text)
+    log = tmp_path / "near" / "router.csv"
+    log.write_text(CSV)
+    assert Registry(descriptions).recognise(source_of(log)).name == "queue_log_table:router"
+    nearer = (tmp_path / "a.yaml").rename(tmp_path / "near" / "a.yaml")
+    assert Registry([nearer, tmp_path / "b.yaml"]).recognise(source_of(log)).name == "queue_log_table:fewer"
+    (tmp_path / "b.yaml").write_text(fewer.replace("fewer", "other"))
+    other = (tmp_path / "b.yaml").rename(tmp_path / "near" / "b.yaml")
+    with pytest.raises(InputError, match="recognised as queue_log_table:fewer and queue_log_table:other"):
+        Registry([nearer, other]).recognise(source_of(log))
+
+
 def test_a_malformed_row_is_left_out_with_its_offset(tmp_path: Path) -> None:
     path = tmp_path / "router.csv"
     lines = CSV.splitlines(keepends=True)

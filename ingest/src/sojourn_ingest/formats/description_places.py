@@ -19,7 +19,7 @@ class DescriptionPlaces:
     """
 
     def __init__(self) -> None:
-        #: Of each description, the steps from a folder down to the nearest place in it; 0 is a place.
+        #: Of each description, the steps from a folder down to the nearest copy; 0 if a copy is in that folder.
         self._steps_down: defaultdict[str, dict[Path, int]] = defaultdict(dict)
 
     def add(self, description: str, path: Path) -> None:
@@ -37,12 +37,13 @@ class DescriptionPlaces:
     def nearest(self, source: Source, formats: Iterable[OneFormat]) -> OneFormat | None:
         """Return the first format that recognises a content; of described tables the one fewest folders away.
 
-        A description that ships with the package counts unless another one is in the table's folder or above.
+        If the first one ships with the package, others count only in the table's folder or above. Of two that are
+        equally near, the one that uses more columns counts.
 
         Raises
         ------
         InputError
-            If two descriptions are equally near.
+            If they use equally many.
         """
         candidates = (one for one in formats if one.recognises(source))
         first = next(candidates, None)
@@ -55,8 +56,8 @@ class DescriptionPlaces:
         if len(by_description) == 1:
             return first
         is_placed = first.description in self._steps_down
-        steps: dict[str, int] = {}
-        for description in by_description:
+        ranks: dict[str, tuple[int, int]] = {}
+        for description, one in by_description.items():
             steps_down = self._steps_down.get(description, {})
             ways = [
                 (up + steps_down[folder], steps_down[folder])
@@ -64,10 +65,10 @@ class DescriptionPlaces:
                 if folder in steps_down
             ]
             if ways and (is_placed or any(down == 0 for _, down in ways)):
-                steps[description] = min(way for way, _ in ways)
-        nearest = [by_description[one] for one in steps if steps[one] == min(steps.values())]
+                ranks[description] = (min(way for way, _ in ways), -len(one.columns))
+        nearest = [by_description[each] for each, rank in ranks.items() if rank == min(ranks.values())]
         if len(nearest) > 1:
             names = " and ".join(one.name for one in nearest)
             message = f"recognised as {names}; put each description into the folder of its own tables"
-            raise InputError("unrecognised_format", message, 0)
+            raise InputError("ambiguous_description", message, 0)
         return nearest[0] if nearest else first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -179,6 +179,8 @@ class Format(ABC):
     described_study: str | None = None
     #: The subject of the description file that tells how to read it, where the format is a described table.
     description: str | None = None
+    #: The columns that such a table must have.
+    columns: Collection[str] = ()
     #: Its facts are rows of runs, which of other formats say only what a file is.
     gives_runs: bool = False
     #: A content of it may rightly have no fact.

@@ -261,7 +261,7 @@ def _facts(commit: Commit) -> list[DataFile]:
 
 
 def _shared(one: MergedCommit) -> list[str]:
-    """Return the shared files that a commit has rows in, that with its outcomes first."""
+    """Return the shared files that a commit has rows in, the one with its outcomes first."""
     moved = {file: one.lake.place_of(file) for file in (_outcome_file(one.source), *one.facts)}
     return [place for file, place in moved.items() if place != file.path]
 
@@ -377,7 +377,7 @@ class _Outcomes:
         contents = {(commit.source_path, commit.content_hash)}
         contents |= {(part.source_path, part.content_hash) for part in commit.parts}
         numbers = (number for key in contents for number in self._numbers.get((*key, commit.decoder_version), ()))
-        rows: list[dict[str, Any]] = self._rows.take(sorted(numbers)).to_pylist()
+        rows: list[dict[str, Any]] = self._rows.take(pa.array(sorted(numbers), pa.int64())).to_pylist()
         return rows
 
 

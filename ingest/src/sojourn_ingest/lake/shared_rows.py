@@ -68,6 +68,8 @@ class SharedRows:
             if rows > HELD_ROWS:
                 break
             held[one] = []
+        if not held:
+            return held
         for one, batch in self._batches(list(held)):
             # Also not of another version of a source's content.
             if one in held:

@@ -151,7 +151,7 @@ class ContentAttempts:
         return None
 
     def _is_of_another_description(self, chosen: Format, holder: Commit) -> bool:
-        """Return whether a table is read by another description at another path: its rows count once, in that study."""
+        """Return whether a table is read by another description at another path: its rows count once, by that one."""
         reader = self._state.registry.named(holder.format)
         if reader is None or None in (reader.description, chosen.description):
             return False

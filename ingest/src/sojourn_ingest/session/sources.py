@@ -173,6 +173,7 @@ def open_head(path: Path, *, is_hashed: bool = True) -> Source:
             opened = open_file(Path(head.name))
         opened = replace(opened, source=replace(opened.source, path=path))
     else:
+        # Every content begins with no byte at all.
         opened = open_file(path, () if is_hashed else (b"",))
     if opened.fault is not None and opened.source.plain_bytes == 0:
         raise opened.fault

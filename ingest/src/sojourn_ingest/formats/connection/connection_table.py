@@ -60,6 +60,7 @@ class ConnectionTable(MemberFormat, SplittableFormat):
         self.data_set = data_set
         self.mapping = mapping
         self.description = f"connections:{data_set.description.dataset}"
+        self.columns = mapping.columns_used
         self.name = f"connection_table:{data_set.description.dataset}/{mapping.name}"
 
     @property

@@ -164,6 +164,7 @@ class QueueLogTable(Format):
         self._declaration = description.for_decoder()
         self.name = f"queue_log_table:{description.name}"
         self.description = f"queue_log:{description.name}"
+        self.columns = description.columns_used if description.form == "csv" else description.columns_needed
 
     @property
     def version(self) -> str:

@@ -76,6 +76,7 @@ class StudyTable(Format):
         self.mapping = mapping
         self.described_study = study.description.study_id
         self.description = f"study:{self.described_study}"
+        self.columns = mapping.header
         self.name = f"study_table:{self.described_study}/{mapping.name}"
 
     @property
