@@ -24,6 +24,7 @@ from sojourn_api.distribution_metrics import histogram_counts
 from sojourn_api.held_histograms import Cells, load_cells
 from sojourn_api.queries.known_values import KnownValues, Query, Studies
 from sojourn_api.settings import Settings, memory_that_fits
+from sojourn_process.parquet_sql import parquet_rows, path_pattern
 from sojourn_snapshot.catalogue import read_catalogue
 from sojourn_snapshot.documents import BUILD, read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
@@ -68,11 +69,6 @@ def _with_advice(fault: str) -> str:
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _glob_escaped(path: Path) -> str:
-    """Return the pattern that matches only one path, even if it contains glob characters."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
 
 
 class Snapshot:
@@ -173,11 +169,11 @@ def duckdbs_bound() -> str:
 def _attach(connection: duckdb.DuckDBPyConnection, folder: Path, catalogue: Catalogue) -> None:
     """Make a view of each dataset."""
     for dataset in catalogue.datasets:
-        listing = ", ".join(_literal(_glob_escaped(path)) for path in mart_paths(folder, dataset.name))
-        connection.execute(f"create view {dataset.sql} as select * from read_parquet([{listing}])")
+        rows = parquet_rows(mart_paths(folder, dataset.name))
+        connection.execute(f"create view {dataset.sql} as select * from {rows}")
         _check_columns(connection, dataset)
     # Both spellings, because DuckDB checks the pattern that it is given and then the file that it opens.
-    allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{_glob_escaped(folder)}/")}))
+    allowed = ", ".join(sorted({_literal(f"{folder}/"), _literal(f"{path_pattern(folder)}/")}))
     connection.execute(f"set allowed_directories = [{allowed}]")
     connection.execute("set TimeZone = 'UTC'")
     connection.execute("set enable_external_access = false")

@@ -15,6 +15,7 @@ from sojourn_ingest.lake import Lake
 from sojourn_ingest.lake.live_rows_sql import live_rows_sql
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_process.printable import counted
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, Dataset, read_catalogue
 from sojourn_snapshot.files import mart_paths
@@ -152,8 +153,7 @@ def mart_relations(left: Path, right: Path) -> tuple[list[Relation], list[Differ
     ]
 
     def statement(snapshot: Path, name: str) -> str:
-        paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in mart_paths(snapshot, name))
-        return f"select * from read_parquet([{paths}])"
+        return f"select * from {parquet_rows(mart_paths(snapshot, name))}"
 
     both = [
         Relation(f"mart {name}", statement(left, name), statement(right, name), mine[name].key)

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from sojourn_ingest.lake import Lake
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_transforms.models_in_memory import ModelsInMemory
 
 _INTRODUCTION = """\
@@ -92,14 +93,13 @@ def _cell(text: str) -> str:
 
 def _testbed(results: Path) -> dict[str, str]:
     """Return what the kept tables of own runs say of each finding, by the verdicts of configurations."""
-    paths = sorted(str(path) for path in results.glob("*/published_replication.parquet"))
+    paths = sorted(path for path in results.glob("*/published_replication.parquet"))
     if not paths:
         return {}
     verdicts = duckdb.execute(
         "select finding_id, finding_verdict, verdict_reason, count(distinct configuration_id)"
-        " from read_parquet($1, union_by_name = true) where own_value is not null"
-        " group by all order by finding_id, finding_verdict, verdict_reason",
-        [paths],
+        f" from {parquet_rows(paths, 'union_by_name = true')} where own_value is not null"
+        " group by all order by finding_id, finding_verdict, verdict_reason"
     ).fetchall()
     values: dict[str, list[str]] = {}
     for finding, verdict, reason, configurations in verdicts:

@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_snapshot.pointer import read_pointer
 from sojourn_transforms.deviations import deviations_section
 
@@ -105,7 +106,7 @@ class Snapshot:
         self._connection = duckdb.connect()
         self._connection.execute("set threads = 1")
         for path in sorted(folder.glob("*.parquet")):
-            self._connection.execute(f"create view {path.stem} as select * from read_parquet('{path}')")
+            self._connection.execute(f"create view {path.stem} as select * from {parquet_rows([path])}")
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query as dictionaries, in its order."""

@@ -232,7 +232,8 @@ def test_sites_named_like_groups_and_plans_of_nearly_one_speed_stay_apart(
             sample = {"timestamp": 1_767_225_600_000_000_000, "ip_prefix": prefix, "count_rtt": 100}
             print(json.dumps(sample | dict.fromkeys(("min_rtt", "mean_rtt", "max_rtt"), rtt_ns)), file=samples)
     monkeypatch.setenv("SOJOURN_MINIMUM_HOSTS", "1")
-    made = Installation(Paths(tmp_path / "var"), repository / "models", ACCESS_MARTS)
+    # DuckDB would take the folder for a column.
+    made = Installation(Paths(tmp_path / "site_key=x" / "var"), repository / "models", ACCESS_MARTS)
     made.ingest(tmp_path / "in", enrichment=Enrichment((), circuits=CircuitTable.load(circuits)))
     made.build()
     groups: dict[str, dict[str, int]] = defaultdict(dict)

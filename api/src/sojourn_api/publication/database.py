@@ -34,7 +34,7 @@ def _statements(dataset: PublishedDataset, base: str) -> list[str]:
     described = dataset.dataset
     text = f"{described.description} One row: {described.grain}.".strip()
     statements = [
-        f"create or replace view {name} as select * from read_parquet([{files}])",
+        f"create or replace view {name} as select * from read_parquet([{files}], hive_partitioning = false)",
         f"comment on view {name} is {literal(text)}",
     ]
     for column in described.columns:

@@ -14,6 +14,7 @@ from sojourn_api.catalogue import Dataset, identifier
 from sojourn_api.publication.declaration import DATA, Choice, PublishedDataset, PublishedFile
 from sojourn_api.publication.errors import PublicationError
 from sojourn_api.suggestions import did_you_mean
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import FILES, MartFile, mart_paths, read_files, sha256_of
 
@@ -106,14 +107,8 @@ def known_files(snapshot: Path) -> dict[str, MartFile]:
 
 def selection_sql(paths: Sequence[Path], studies: Sequence[str]) -> str:
     """Return the statement that selects the rows of some studies, in the order of the files."""
-    listing = ", ".join(literal(_escaped(path)) for path in paths)
     wanted = ", ".join(literal(study) for study in studies)
-    return f"select * from read_parquet([{listing}]) where {identifier(STUDY)} in ({wanted})"
-
-
-def _escaped(path: Path) -> str:
-    # DuckDB reads a path as a pattern.
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
+    return f"select * from {parquet_rows(paths)} where {identifier(STUDY)} in ({wanted})"
 
 
 class MartCopies:

@@ -20,7 +20,6 @@ from sojourn_api.catalogue import Catalogue, identifier
 from sojourn_api.formats import OutputColumn, as_table
 from sojourn_api.problems import ProblemError
 from sojourn_api.publication.errors import PublicationError
-from sojourn_api.publication.marts import literal
 from sojourn_api.queries.execution import QueryRunner
 from sojourn_api.queries.paging import fetch_page
 from sojourn_api.queries.rows import rows_relation
@@ -28,6 +27,7 @@ from sojourn_api.requests.query_string import RequestContext
 from sojourn_api.requests.rows import RowsParameters, rows_request
 from sojourn_api.settings import Settings
 from sojourn_api.snapshot import Snapshot
+from sojourn_process.parquet_sql import parquet_rows
 
 #: A figure is for people: more rows than this are a download, which the Parquet files are.
 MOST_ROWS = 10_000
@@ -98,8 +98,8 @@ class Rows:
         connection = duckdb.connect(config={"autoinstall_known_extensions": False})
         connection.execute("set TimeZone = 'UTC'")
         for dataset in catalogue.datasets:
-            listing = ", ".join(literal(_escaped(path)) for path in files[dataset.name])
-            connection.execute(f"create view {identifier(dataset.name)} as select * from read_parquet([{listing}])")
+            rows = parquet_rows(files[dataset.name])
+            connection.execute(f"create view {identifier(dataset.name)} as select * from {rows}")
         self._snapshot = Snapshot(build_id, catalogue, dict(build), connection, {}, 1)
         self._runner = QueryRunner(SECONDS, 1)
 
@@ -140,7 +140,3 @@ def _plain(table: pa.Table) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = table.to_pylist()
     simple = (str, int, float, bool, type(None))
     return [{name: value if isinstance(value, simple) else str(value) for name, value in row.items()} for row in rows]
-
-
-def _escaped(path: Path) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))

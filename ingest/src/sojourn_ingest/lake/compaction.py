@@ -174,7 +174,7 @@ def _write_sorted(declared: Table, statement: str, path: Path, promised_rows: in
     rows = 0
     with own_folder("sojourn-sort-") as spill, duckdb.connect() as connection:
         connection.execute(f"set memory_limit = '{duckdb_memory(most=MEMORY_BYTES)}'")
-        connection.execute(f"set temp_directory = '{spill}'")
+        connection.execute("set temp_directory = $1", [str(spill)])
         selected = connection.sql(f"{statement} order by {order}")
         with parquet_writer(path, schema, compression="zstd") as writer:
             for batch in selected.to_arrow_reader(ROW_GROUP_ROWS):

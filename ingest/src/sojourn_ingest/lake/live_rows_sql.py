@@ -10,6 +10,7 @@ import pyarrow as pa
 from sojourn_ingest.lake.lake import Lake
 from sojourn_ingest.lake.pack import Part
 from sojourn_ingest.schema import Table
+from sojourn_process.parquet_sql import parquet_rows
 
 DUCKDB_TYPES: dict[pa.DataType, str] = {
     pa.string(): "varchar",
@@ -49,12 +50,11 @@ def rows_sql(table: Table, whole: list[Path], partly: Mapping[Path, Iterable[Par
     nulls = ", ".join(f'null::{DUCKDB_TYPES[column.type]} as "{column.name}"' for column in table.columns)
     bodies = [f"select {nulls} where false"]
     if whole:
-        listing = ", ".join(_quoted(str(path)) for path in whole)
         # By name: files of an older decoder, be it all of them, may lack a column that was added since.
-        bodies.append(f"select * from read_parquet([{listing}], union_by_name = true)")
+        bodies.append(f"select * from {parquet_rows(whole, 'union_by_name = true')}")
     for path, parts in partly.items():
         gone = hidden_rows_sql(table.name, parts)
-        bodies.append(f"select * from read_parquet({_quoted(str(path))}) where not ({gone})")
+        bodies.append(f"select * from {parquet_rows([path])} where not ({gone})")
     if len(bodies) == 1:
         return bodies[0]
     return f"select {columns} from ({' union all by name '.join(bodies)})"

@@ -352,7 +352,11 @@ def _copied(one: MergedCommit, file: DataFile, target: Lake, sources: _Sources) 
     if place == file.path:
         shutil.copyfile(one.lake.storage.local(place), draft)
     else:
-        sources.rows(one.lake, file).write(_key(one.source), draft)
+        rows = sources.rows(one.lake, file).write(_key(one.source), draft)
+        if rows != file.rows:
+            target.storage.discard(file.path, draft)
+            what = f"{rows:,} rows of {one.source.source_path}, whose commit promises {file.rows:,}"
+            raise LakeDamagedError(f"{one.lake.storage.uri}: {place} has {what}")
     kept = target.storage.keep(file.path, draft)
     if place == file.path and file.sha256 not in (None, kept.sha256):
         # The copy is compared, so that the source is read once, and what was read is what was checked.

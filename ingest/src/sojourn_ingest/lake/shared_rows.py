@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from sojourn_ingest.lake.parquet_files import parquet_writer
 from sojourn_ingest.lake.writer import ROW_GROUP_ROWS
 from sojourn_ingest.memory import duckdb_memory
+from sojourn_process.parquet_sql import parquet_rows
 
 #: What is decoded at a time: a row group may have any number of rows.
 BATCH_ROWS = 16_384
@@ -49,15 +50,18 @@ class SharedRows:
             self._metadata, self._schema = file.metadata, file.schema_arrow
         self._bounds = _bounds_of_groups(self._metadata)
 
-    def write(self, source: SourceKey, target: Path) -> None:
-        """Write the rows of a source, in the order of the file, as a file of their own."""
+    def write(self, source: SourceKey, target: Path) -> int:
+        """Write the rows of a source, in the order of the file, as a file of their own; return how many."""
         if source not in self._held:
             self._held = self._read_for(source)
         held = self._held.pop(source, None)
         batches = held if held is not None else (batch for _, batch in self._batches([source]))
+        rows = 0
         with parquet_writer(target, self._schema, compression="zstd") as writer:
             for group in _groups(batches):
                 writer.write_table(group)
+                rows += group.num_rows
+        return rows
 
     def _read_for(self, source: SourceKey) -> dict[SourceKey, list[pa.RecordBatch]]:
         """Return the rows of a source and of those after it; of none if those of the first alone are too many."""
@@ -105,11 +109,11 @@ def write_sorted_by_source(path: Path, target: Path) -> None:
     schema = pq.read_schema(path)
     with duckdb.connect() as connection, parquet_writer(target, schema, compression="zstd") as writer:
         connection.execute(f"set memory_limit = '{duckdb_memory(most=SORT_MEMORY_BYTES)}'")
-        connection.execute(f"set temp_directory = '{target.parent}'")
+        connection.execute("set temp_directory = $1", [str(target.parent)])
+        connection.execute("set enable_progress_bar = false")
         rows = connection.sql(
-            "select * exclude (file_row_number) from read_parquet(?, file_row_number = true) "
-            "order by source_hash, decoder_version, file_row_number",
-            params=[str(path)],
+            f"select * exclude (file_row_number) from {parquet_rows([path], 'file_row_number = true')} "
+            "order by source_hash, decoder_version, file_row_number"
         )
         for batch in rows.to_arrow_reader(ROW_GROUP_ROWS):
             writer.write_table(pa.Table.from_batches([batch]).cast(schema))

@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 
 from sojourn_ingest.operator_error import OperatorError
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_snapshot.documents import read_build
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
@@ -118,15 +119,10 @@ def opened_build(snapshots: Path) -> Iterator[Build]:
         datasets = {"study", "run", "finding", *(metric.dataset for metric in METRICS.values())}
         with duckdb.connect() as connection:
             for name in sorted(datasets):
-                files = ", ".join(f"'{_quoted(path)}'" for path in mart_paths(folder, name))
-                connection.execute(f'create view "{name}" as select * from read_parquet([{files}])')
+                connection.execute(f'create view "{name}" as select * from {parquet_rows(mart_paths(folder, name))}')
             yield Build(pointer.build_id, connection)
     except (DamagedSnapshotError, duckdb.IOException) as error:
         raise ReportError(f"{str(error).splitlines()[0]}; build again with sojourn build --force") from error
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
 
 
 def _list(values: Sequence[Any]) -> str:

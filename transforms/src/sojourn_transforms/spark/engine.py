@@ -14,6 +14,7 @@ import duckdb
 from sojourn_ingest.lake import Lake
 from sojourn_ingest.paths import Paths
 from sojourn_ingest.schema import TABLES
+from sojourn_process.parquet_sql import path_pattern
 from sojourn_transforms.engine import OnProgress, with_statistics
 from sojourn_transforms.mart import MART_LAYER
 from sojourn_transforms.mart_files import Parts
@@ -116,9 +117,9 @@ class SparkEngine:
         with duckdb.connect(str(self.marts_file)) as connection:
             connection.execute(f"create schema {MART_LAYER}")
             for folder in sorted(path for path in layer.iterdir() if path.is_dir()):
-                pattern = str(folder / "*.parquet").replace("'", "''")
-                view = f"create view {MART_LAYER}.\"{folder.name}\" as select * from read_parquet('{pattern}')"
-                connection.execute(view)
+                pattern = f"{path_pattern(folder)}/*.parquet".replace("'", "''")
+                rows = f"read_parquet('{pattern}', hive_partitioning = false)"
+                connection.execute(f'create view {MART_LAYER}."{folder.name}" as select * from {rows}')
             for statement in compiled.statements:
                 if statement.kind == "mart":
                     connection.execute(f"create view {statement.relation} as {statement.sql}")

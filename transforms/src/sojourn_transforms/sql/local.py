@@ -8,6 +8,7 @@ import duckdb
 
 from sojourn_ingest.operator_error import OperatorError
 from sojourn_ingest.paths import Paths
+from sojourn_process.parquet_sql import parquet_rows
 from sojourn_snapshot.catalogue import CATALOGUE, Catalogue, read_catalogue
 from sojourn_snapshot.errors import DamagedSnapshotError
 from sojourn_snapshot.files import mart_paths
@@ -60,8 +61,7 @@ def connect_local(var: Path | str | None = None, lake: bool = True) -> duckdb.Du
 
 
 def _view(connection: duckdb.DuckDBPyConnection, name: str, files: list[Path]) -> None:
-    listing = ", ".join(_text(str(path)) for path in files)
-    connection.execute(f"create view {_name(name)} as select * from read_parquet([{listing}])")
+    connection.execute(f"create view {_name(name)} as select * from {parquet_rows(files)}")
 
 
 def _view_columns(connection: duckdb.DuckDBPyConnection, catalogue: Path) -> None:
