@@ -66,7 +66,8 @@ class DescriptionPlaces:
             ]
             if ways and (is_placed or any(down == 0 for _, down in ways)):
                 ranks[description] = (min(way for way, _ in ways), -len(one.columns))
-        nearest = [by_description[each] for each, rank in ranks.items() if rank == min(ranks.values())]
+        best = min(ranks.values(), default=None)
+        nearest = [by_description[each] for each, rank in ranks.items() if rank == best]
         if len(nearest) > 1:
             names = " and ".join(one.name for one in nearest)
             message = f"recognised as {names}; put each description into the folder of its own tables"
